@@ -1,0 +1,1 @@
+"""The environment, read once and typed: everything a deployment may change."""

@@ -1,0 +1,143 @@
+"""The one place that reads the environment.
+
+Every name here is documented in `.env.example`. Values come from the process environment first, then
+from `.env`, then from `var/development.env`, which `make run` writes (ports it chose, secrets it made).
+"""
+
+import os
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    EmailStr,
+    Field,
+    SecretStr,
+    computed_field,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from config.rates import Rate
+
+ROOT = Path(__file__).resolve().parent.parent
+VAR = ROOT / "var"
+
+# Known to everybody who can read this file, so production refuses it.
+DEVELOPMENT_SECRET = "development-only"  # noqa: S105
+
+
+def _database_url(url: str) -> str:
+    """Name the driver, and make a relative SQLite path mean the same file from every folder."""
+    for scheme in ("postgres://", "postgresql://"):
+        if url.startswith(scheme):
+            return "postgresql+psycopg://" + url.removeprefix(scheme)
+    if url.startswith("sqlite:///") and not url.startswith("sqlite:////"):
+        return f"sqlite:///{ROOT / url.removeprefix('sqlite:///')}"
+    if url.startswith(("sqlite:////", "postgresql+psycopg://")):
+        return url
+    raise ValueError("DATABASE_URL must start with sqlite:/// or postgresql://")
+
+
+def _broker_url(url: str) -> str:
+    if not url.startswith(("redis://", "rediss://", "amqp://", "amqps://", "sqs://")):
+        raise ValueError("BROKER_URL must start with redis://, rediss://, amqp:// or sqs://")
+    return url
+
+
+def _smtp_url(url: str) -> str:
+    if not url.startswith(("smtp://", "smtps://", "smtp+starttls://")):
+        raise ValueError("SMTP_URL must start with smtp://, smtps:// or smtp+starttls://")
+    return url
+
+
+def _rate(text: object) -> object:
+    return Rate.parse(text) if isinstance(text, str) else text
+
+
+Rated = Annotated[Rate, BeforeValidator(_rate)]
+
+
+class Settings(BaseSettings):
+    """All settings, validated and frozen. Raises pydantic.ValidationError naming each bad variable."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    app_env: Literal["development", "production"] = "development"
+    secret_key: SecretStr = SecretStr(DEVELOPMENT_SECRET)
+    public_url: str = "http://127.0.0.1:8000"
+    port: int = 8000
+
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
+        default="sqlite:///var/app.db", validate_default=True
+    )
+    broker_url: Annotated[str, AfterValidator(_broker_url)] = "redis://127.0.0.1:6479/0"
+    redis_url: str | None = None
+    storage_url: str = "var/files"
+
+    smtp_url: Annotated[str, AfterValidator(_smtp_url)] = "smtp://127.0.0.1:2525"
+    smtp_timeout_seconds: float = 20
+    mail_from: str = "Background jobs <jobs@localhost.test>"
+    site_owner_email: EmailStr = "owner@localhost.test"
+    alert_email: EmailStr | None = None
+    alert_webhook_url: str | None = None
+
+    anthropic_api_key: SecretStr | None = None
+    anthropic_base_url: str | None = None
+    anthropic_model: str = "claude-sonnet-4-5"
+
+    console_username: str = "operator"
+    console_password: SecretStr = SecretStr(DEVELOPMENT_SECRET)
+    flower_basic_auth: SecretStr | None = None
+    flower_port: int = 5555
+
+    max_upload_bytes: int = 25 * 1024 * 1024
+    lease_seconds: float = Field(default=30, gt=0)
+    rate_email_bulk: Rated = Rate.parse("100/m")
+    rate_anthropic: Rated = Rate.parse("50/m")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy #14461: decorated properties
+    @property
+    def lease(self) -> timedelta:
+        """How long a worker may be silent before its jobs are taken over."""
+        return timedelta(seconds=self.lease_seconds)
+
+    @property
+    def limits_url(self) -> str:
+        """The Redis that keeps shared limits; the broker itself unless it is not a Redis."""
+        if self.redis_url:
+            return self.redis_url
+        if self.broker_url.startswith(("redis://", "rediss://")):
+            return self.broker_url
+        raise ValueError("REDIS_URL is needed when BROKER_URL is not a Redis")
+
+    @model_validator(mode="after")
+    def _production_has_its_own_secrets(self) -> Self:
+        if self.app_env == "production":
+            missing = [
+                name.upper()
+                for name in ("secret_key", "console_password", "flower_basic_auth")
+                if (value := getattr(self, name)) is None
+                or value.get_secret_value() in ("", DEVELOPMENT_SECRET)
+            ]
+            if missing:
+                raise ValueError(f"production needs its own {', '.join(missing)}")
+        return self
+
+
+def _env_files() -> tuple[Path, ...]:
+    """`ENV_FILE` names one file instead of the two defaults; empty means none (tests use it)."""
+    named = os.environ.get("ENV_FILE")
+    if named is not None:
+        return (Path(named),) if named else ()
+    return (VAR / "development.env", ROOT / ".env")
+
+
+@cache
+def get_settings() -> Settings:
+    """The process's settings; raises pydantic.ValidationError on the first call if one is wrong."""
+    return Settings(_env_file=_env_files())

@@ -1,0 +1,1 @@
+"""The database: tables, the ledger that holds every job's state, and migrations."""

@@ -1,0 +1,1 @@
+"""The work itself: one vendor a file, plain functions, errors named by their remedy."""
