@@ -10,21 +10,22 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+from email_validator import validate_email
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    EmailStr,
     Field,
     SecretStr,
     computed_field,
     model_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from config.rates import Rate
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = ROOT / "var"
+DEVELOPMENT_ENV = VAR / "development.env"
 
 # Known to everybody who can read this file, so production refuses it.
 DEVELOPMENT_SECRET = "development-only"  # noqa: S105
@@ -54,11 +55,18 @@ def _smtp_url(url: str) -> str:
     return url
 
 
+def _email(address: str) -> str:
+    # `.test` stays allowed: development and tests use it (RFC 6761). No name is looked up.
+    return validate_email(address, check_deliverability=False, test_environment=True).normalized
+
+
 def _rate(text: object) -> object:
     return Rate.parse(text) if isinstance(text, str) else text
 
 
-Rated = Annotated[Rate, BeforeValidator(_rate)]
+Email = Annotated[str, AfterValidator(_email)]
+# Not JSON, which pydantic-settings expects for anything that is no plain type.
+Rated = Annotated[Rate, NoDecode, BeforeValidator(_rate)]
 
 
 class Settings(BaseSettings):
@@ -81,8 +89,8 @@ class Settings(BaseSettings):
     smtp_url: Annotated[str, AfterValidator(_smtp_url)] = "smtp://127.0.0.1:2525"
     smtp_timeout_seconds: float = 20
     mail_from: str = "Background jobs <jobs@localhost.test>"
-    site_owner_email: EmailStr = "owner@localhost.test"
-    alert_email: EmailStr | None = None
+    site_owner_email: Email = "owner@localhost.test"
+    alert_email: Email | None = None
     alert_webhook_url: str | None = None
 
     anthropic_api_key: SecretStr | None = None
@@ -93,6 +101,9 @@ class Settings(BaseSettings):
     console_password: SecretStr = SecretStr(DEVELOPMENT_SECRET)
     flower_basic_auth: SecretStr | None = None
     flower_port: int = 5555
+    flower_address: str = "127.0.0.1"
+    web_concurrency: int = Field(default=1, gt=0)
+    forwarded_allow_ips: str = "127.0.0.1,::1"
 
     max_upload_bytes: int = 25 * 1024 * 1024
     lease_seconds: float = Field(default=30, gt=0)
@@ -134,7 +145,12 @@ def _env_files() -> tuple[Path, ...]:
     named = os.environ.get("ENV_FILE")
     if named is not None:
         return (Path(named),) if named else ()
-    return (VAR / "development.env", ROOT / ".env")
+    return (DEVELOPMENT_ENV, ROOT / ".env")
+
+
+def configured() -> Settings:
+    """What a person set, without the file `make run` writes; `model_fields_set` names the variables."""
+    return Settings(_env_file=tuple(path for path in _env_files() if path != DEVELOPMENT_ENV))
 
 
 @cache
