@@ -12,8 +12,10 @@ from db.types import Instant, new_id, now
 # Text in Python, `uuid` on PostgreSQL.
 Id = Annotated[str, mapped_column(Uuid(as_uuid=False), primary_key=True, default=new_id)]
 Ref = Annotated[str, mapped_column(Uuid(as_uuid=False))]
-CreatedAt = Annotated[datetime, mapped_column(Instant, default=now)]
-Json = Annotated[dict[str, Any], mapped_column(JSON().with_variant(JSONB(), "postgresql"))]
+CreatedAt = Annotated[datetime, mapped_column(Instant, default=now())]
+# A Python None is SQL's NULL, not JSON's.
+_JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+Json = Annotated[dict[str, Any], mapped_column(_JSON)]
 # Who may see a row: `token:<id>` or `session:<id>`.
 Submitter = Annotated[str, mapped_column(String(80))]
 

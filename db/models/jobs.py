@@ -21,7 +21,8 @@ class State(StrEnum):
 
 
 FINAL = (State.SUCCEEDED, State.DEAD, State.CANCELLED)
-_UNFINISHED = text("state IN ('queued', 'waiting', 'running')")
+# Equal to being unfinished (see the check below), and the one form of it both databases can match to an index.
+_UNFINISHED = text("due_at IS NOT NULL")
 
 
 class Batch(Base):

@@ -1,0 +1,66 @@
+"""Every change of a job's state, and nothing else. No function commits: the caller's transaction does."""
+
+from db.ledger.cancel import cancel
+from db.ledger.effects import begin_effect, doubt_effect, forget_effect, record_receipt
+from db.ledger.enqueue import NewJob, enqueue, open_batch
+from db.ledger.errors import (
+    AlreadyResolved,
+    EffectUnknown,
+    JobNotFound,
+    KeyReused,
+    LeaseLost,
+    LedgerError,
+    LetterNotFound,
+    WrongResolution,
+)
+from db.ledger.keys import Earlier, bind, reserve
+from db.ledger.letters import Letter, audit, discard, open_letter, replay, resolve
+from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
+from db.ledger.overdue import Due, mark_published, take_overdue
+from db.ledger.start import Start, Unclaimed, checkpoint, claim, expired, renew, running_on, why_unclaimed
+
+__all__ = [
+    "AlreadyResolved",
+    "Due",
+    "Earlier",
+    "EffectUnknown",
+    "Failure",
+    "JobNotFound",
+    "KeyReused",
+    "LeaseLost",
+    "LedgerError",
+    "Letter",
+    "LetterNotFound",
+    "NewJob",
+    "Start",
+    "Unclaimed",
+    "WrongResolution",
+    "audit",
+    "begin_effect",
+    "bind",
+    "bury",
+    "cancel",
+    "checkpoint",
+    "claim",
+    "discard",
+    "doubt_effect",
+    "enqueue",
+    "expired",
+    "finish",
+    "forget_effect",
+    "lose",
+    "mark_published",
+    "open_batch",
+    "open_letter",
+    "park",
+    "record_receipt",
+    "release",
+    "renew",
+    "replay",
+    "reserve",
+    "resolve",
+    "running_on",
+    "stop",
+    "take_overdue",
+    "why_unclaimed",
+]

@@ -1,0 +1,83 @@
+"""Idempotency at the door: a repeated request is answered with the same job."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from db.ledger.errors import KeyReused
+from db.ledger.tables import idempotency_keys, jobs
+from db.models.jobs import State
+from db.types import now
+
+# How long a client may repeat a request. Long enough for a client that retries over a night.
+KEY_LIFETIME = timedelta(hours=24)
+
+_keys = idempotency_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the first request with this key created."""
+
+    job_id: str
+    batch_id: str | None
+
+
+def reserve(connection: Connection, key: str, *, fingerprint: str) -> Earlier | None:
+    """Take the key for this transaction; None means it is ours and `bind` must follow.
+
+    Of two requests at once the second waits here for the first one's commit. Raises KeyReused when the
+    key stands for other content. A key whose jobs all died or were cancelled, or that expired, is free again.
+    """
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    inserted = connection.execute(
+        dialect.insert(_keys)
+        .values(key=key, state="reserved", fingerprint=fingerprint, expires_at=now(KEY_LIFETIME))
+        .on_conflict_do_nothing()
+        .returning(_keys.c.key)
+    ).one_or_none()
+    if inserted is not None:
+        return None
+    row = connection.execute(
+        select(_keys.c.fingerprint, _keys.c.job_id, _keys.c.expires_at <= now(), jobs.c.batch_id)
+        .outerjoin_from(_keys, jobs, jobs.c.id == _keys.c.job_id)
+        .where(_keys.c.key == key)
+        .with_for_update(of=_keys)
+    ).one()
+    known, job_id, expired, batch_id = row
+    if expired or _free_again(connection, job_id, batch_id):
+        _retake(connection, key, fingerprint)
+        return None
+    if known != fingerprint:
+        raise KeyReused(key)
+    return Earlier(job_id, batch_id)
+
+
+def bind(connection: Connection, key: str, job_id: str) -> None:
+    """Tie the key to the (first) job it created."""
+    connection.execute(update(_keys).where(_keys.c.key == key).values(job_id=job_id))
+
+
+def _free_again(connection: Connection, job_id: str | None, batch_id: str | None) -> bool:
+    mine = jobs.c.id == job_id if batch_id is None else jobs.c.batch_id == batch_id
+    alive = connection.execute(
+        select(func.count()).select_from(jobs).where(mine, jobs.c.state.not_in((State.DEAD, State.CANCELLED)))
+    ).scalar_one()
+    return alive == 0
+
+
+def _retake(connection: Connection, key: str, fingerprint: str) -> None:
+    connection.execute(
+        update(_keys)
+        .where(_keys.c.key == key)
+        .values(
+            state="reserved",
+            job_id=None,
+            receipt=None,
+            fingerprint=fingerprint,
+            created_at=now(),
+            expires_at=now(KEY_LIFETIME),
+        )
+    )

@@ -1,0 +1,54 @@
+"""What is due and has no message in the broker: the relay takes it, publishes it and marks it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection, select, update
+
+from db.ledger.tables import jobs
+from db.models.jobs import State
+from db.types import now
+
+# How long a relay may take to publish what it took; after that another relay (or its next tick) does.
+RELAY_LEASE = timedelta(seconds=30)
+# How long a published message may lie in the broker before its job counts as overdue again.
+PATIENCE = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A job whose message must be sent (again)."""
+
+    id: str
+    type: str
+    queue: str
+    priority: str
+
+
+def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
+    """Up to `limit` queued or waiting jobs that are due, now queued and held for this relay alone."""
+    due = (
+        select(jobs.c.id)
+        .where(jobs.c.due_at <= now(), jobs.c.state.in_((State.QUEUED, State.WAITING)))
+        .order_by(jobs.c.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    taken = connection.execute(
+        update(jobs)
+        .where(jobs.c.id.in_(due))
+        .values(state=State.QUEUED, due_at=now(RELAY_LEASE), published_at=None)
+        .returning(jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority)
+    )
+    # UUIDv7: the order of ids is the order of arrival, which RETURNING does not keep.
+    return sorted((Due(*row) for row in taken), key=lambda job: job.id)
+
+
+def mark_published(connection: Connection, job_ids: Sequence[str]) -> None:
+    """The broker has these messages; a job that a worker was faster to take is left alone."""
+    connection.execute(
+        update(jobs)
+        .where(jobs.c.id.in_(job_ids), jobs.c.state == State.QUEUED)
+        .values(published_at=now(), due_at=now(PATIENCE))
+    )

@@ -1,0 +1,8 @@
+"""The machinery under every job: declaration, outbox, claim and outcome, relay, leases."""
+
+from tasks.engine.job import JobType, job
+from tasks.engine.outbox import JobHandle, UnitOfWork, unit_of_work
+from tasks.engine.payload import Payload
+from tasks.engine.run import Run
+
+__all__ = ["JobHandle", "JobType", "Payload", "Run", "UnitOfWork", "job", "unit_of_work"]

@@ -1,0 +1,143 @@
+"""`@job`: a thin, typed layer over Celery's task that speaks Celery's own words.
+
+Celery ignores a mistyped task option without a word. Here every option is a named parameter, so Python
+refuses it at import.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from celery import Task
+from celery.utils.time import get_exponential_backoff_interval
+
+from config.queues import Priority, Queue
+from services.errors import Transient
+from tasks.engine.celery import app
+from tasks.engine.payload import Payload
+
+if TYPE_CHECKING:
+    from tasks.engine.outbox import JobHandle
+    from tasks.engine.run import Run
+
+P = TypeVar("P", bound=Payload)
+Body = Callable[[P, "Run"], dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Celery's retry options as one value. Durations in seconds, as Celery has them."""
+
+    autoretry_for: tuple[type[Exception], ...]
+    max_retries: int
+    retry_backoff: int
+    retry_backoff_max: int
+    retry_jitter: bool
+
+    def delay(self, failures: int) -> timedelta:
+        """The wait before the next start, after `failures` earlier ones (Celery's own formula)."""
+        seconds = get_exponential_backoff_interval(
+            self.retry_backoff, failures, self.retry_backoff_max, full_jitter=self.retry_jitter
+        )
+        return timedelta(seconds=max(1, seconds))
+
+
+class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task takes the body's signature; ours is fixed
+    """A declared job. Calling `delay` takes the same road through the ledger as `UnitOfWork.enqueue`."""
+
+    abstract = True
+    # Everything that Celery would otherwise look up in its options while modules are being imported.
+    from_config = ()
+    typing = False
+    serializer = "json"
+    acks_late = True
+    acks_on_failure_or_timeout = True
+    reject_on_worker_lost = False
+    ignore_result = True
+    store_errors_even_if_ignored = False
+    store_eager_result = False
+    track_started = False
+    rate_limit = None
+    Request = "tasks.engine.request:JobRequest"
+
+    body: Body[P]
+    payload: type[P]
+    queue: Queue
+    default_priority: Priority
+    retry_policy: RetryPolicy
+    owner: str
+
+    def run(self, *job_ids: str) -> None:
+        """What a worker calls with the ids that a message names."""
+        from tasks.engine.runner import run_job  # the runner needs this class
+
+        for job_id in job_ids:
+            run_job(self, job_id)
+
+    def delay(self, payload: P) -> "JobHandle":  # type: ignore[override]  # one payload, never loose arguments
+        """Commit the job to the ledger on its own, then publish it."""
+        from tasks.engine.outbox import unit_of_work  # the outbox needs this class
+
+        with unit_of_work() as work:
+            return work.enqueue(self, payload)
+
+    def apply_async(self, *_args: Any, **_options: Any) -> Any:
+        """Refused: it would bypass the ledger."""
+        raise TypeError(f"enqueue {self.name} with unit_of_work().enqueue(...) or .delay(payload)")
+
+
+# Every declared job by name, in the order of declaration.
+JOBS: dict[str, JobType[Any]] = {}
+
+
+def job(
+    *,
+    queue: str,
+    payload: type[P],
+    owner: str,
+    time_limit: int,
+    soft_time_limit: int | None = None,
+    autoretry_for: tuple[type[Exception], ...] = (),
+    max_retries: int = 5,
+    retry_backoff: int = 10,
+    retry_backoff_max: int = 3600,
+    retry_jitter: bool = True,
+    priority: str = "normal",
+    name: str | None = None,
+) -> Callable[[Body[P]], JobType[P]]:
+    """Declare a job. Times in seconds; `owner` is who its dead letters belong to.
+
+    Every `Transient` error is retried; `autoretry_for` adds exceptions of other kinds. The soft limit
+    defaults to nine tenths of the hard one. Raises ValueError for limits that cannot work.
+    """
+    soft = soft_time_limit or int(time_limit * 0.9)
+    if not 0 < soft < time_limit:
+        raise ValueError("soft_time_limit must be above zero and below time_limit, or it never fires")
+
+    def declare(body: Body[P]) -> JobType[P]:
+        task_name = name or f"{body.__module__.removeprefix('tasks.')}.{body.__name__}"
+        if task_name in JOBS:
+            raise ValueError(f"two jobs are named {task_name}")
+        attributes = {
+            "name": task_name,
+            "__module__": body.__module__,
+            "__doc__": body.__doc__,
+            "body": staticmethod(body),
+            "payload": payload,
+            "queue": Queue(queue),
+            "default_priority": Priority(priority),
+            "owner": owner,
+            "time_limit": time_limit,
+            "soft_time_limit": soft,
+            "max_retries": max_retries,
+            "retry_policy": RetryPolicy(
+                (Transient, *autoretry_for), max_retries, retry_backoff, retry_backoff_max, retry_jitter
+            ),
+        }
+        declared: JobType[P] = type(body.__name__, (JobType,), attributes)()
+        app.register_task(declared)
+        JOBS[task_name] = declared
+        return declared
+
+    return declare

@@ -1,0 +1,158 @@
+"""One transaction for what a request stores and the jobs it asks for; messages go out after its commit."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import structlog
+from sqlalchemy.orm import Session
+
+from config.queues import Priority
+from db import ledger
+from db.engine import autocommit, get_engine
+from db.models import Base
+from tasks.engine.job import JobType, P
+from tasks.engine.publisher import BrokerUnavailable, publisher
+
+log = structlog.get_logger()
+
+Row = TypeVar("Row", bound=Base)
+
+# Beyond this many the relay publishes, so that a request does not spend its half second on messages.
+_PUBLISH_AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class JobHandle:
+    """A job that has been accepted."""
+
+    id: str
+    type: str
+    batch_id: str | None = None
+
+
+class UnitOfWork:
+    """Rows and jobs that are committed together or not at all."""
+
+    def __init__(self, session: Session, *, created_by: str) -> None:
+        self.session = session
+        self.created_by = created_by
+        self.outgoing: list[ledger.Due] = []
+        self._unbound_key: str | None = None
+
+    def add(self, row: Row) -> Row:
+        """Insert the row now, so that its id is known, and commit it with the rest."""
+        self.session.add(row)
+        self.session.flush()
+        return row
+
+    def earlier(self, key: str, fingerprint: str) -> JobHandle | None:
+        """The first job that this idempotency key made, or None when the key is new and now ours.
+
+        `fingerprint` stands for the content of the request. Raises ledger.KeyReused for other content.
+        """
+        scoped = f"{self.created_by}:{key}"
+        found = ledger.reserve(self.session.connection(), scoped, fingerprint=fingerprint)
+        if found is None:
+            self._unbound_key = scoped
+            return None
+        return JobHandle(found.job_id, "", found.batch_id)
+
+    def enqueue(
+        self,
+        job: JobType[P],
+        payload: P,
+        *,
+        priority: Priority | str | None = None,
+        run_at: datetime | None = None,
+    ) -> JobHandle:
+        """Put one job into the ledger. `run_at` (with a time zone) parks it until then."""
+        new = _new_job(job, payload, self.created_by, priority, run_at=run_at)
+        return self._insert([new])[0]
+
+    def enqueue_batch(
+        self, kind: str, members: Sequence[tuple[JobType[P], P]], *, first_goes_first: bool = False
+    ) -> list[JobHandle]:
+        """Put jobs into the ledger as one batch, in order; with `first_goes_first` the first has high priority."""
+        batch_id = ledger.open_batch(
+            self.session.connection(), kind=kind, total=len(members), created_by=self.created_by
+        )
+        return self._insert(
+            [
+                _new_job(
+                    job,
+                    payload,
+                    self.created_by,
+                    Priority.HIGH if first_goes_first and position == 0 else None,
+                    batch_id=batch_id,
+                    position=position,
+                )
+                for position, (job, payload) in enumerate(members)
+            ]
+        )
+
+    def _insert(self, new: list[ledger.NewJob]) -> list[JobHandle]:
+        connection = self.session.connection()
+        ids = ledger.enqueue(connection, new)
+        if self._unbound_key is not None:
+            ledger.bind(connection, self._unbound_key, ids[0])
+            self._unbound_key = None
+        self.outgoing += [
+            ledger.Due(id_, job.type, job.queue, job.priority)
+            for id_, job in zip(ids, new, strict=True)
+            if job.run_at is None
+        ]
+        return [JobHandle(id_, job.type, job.batch_id) for id_, job in zip(ids, new, strict=True)]
+
+
+@contextmanager
+def unit_of_work(*, created_by: str = "system") -> Iterator[UnitOfWork]:
+    """Commit at the end, then publish. `created_by` (`token:…`, `session:…`) is who may see the jobs.
+
+    A broker that is down delays the jobs and fails nobody: the relay publishes what is overdue.
+    """
+    with Session(get_engine(), expire_on_commit=False) as session:
+        work = UnitOfWork(session, created_by=created_by)
+        with session.begin():
+            yield work
+    publish_committed(work.outgoing)
+
+
+def publish_committed(jobs: Sequence[ledger.Due]) -> None:
+    """Send the messages of jobs whose rows are committed; leave what fails, or is too much, to the relay."""
+    if not jobs or len(jobs) > _PUBLISH_AT_ONCE:
+        return
+    try:
+        publisher().publish(jobs)
+    except BrokerUnavailable as error:
+        log.warning("outbox.left_to_relay", jobs=len(jobs), reason=str(error))
+        return
+    with autocommit(durable=False) as connection:
+        ledger.mark_published(connection, [job.id for job in jobs])
+
+
+def _new_job(
+    job: JobType[P],
+    payload: P,
+    created_by: str,
+    priority: Priority | str | None,
+    *,
+    run_at: datetime | None = None,
+    batch_id: str | None = None,
+    position: int | None = None,
+) -> ledger.NewJob:
+    if not isinstance(payload, job.payload):
+        raise TypeError(f"{job.name} takes {job.payload.__name__}, not {type(payload).__name__}")
+    return ledger.NewJob(
+        type=job.name,
+        queue=job.queue,
+        payload=payload.dump(),
+        payload_version=payload.version,
+        created_by=created_by,
+        priority=Priority(priority or job.default_priority),
+        run_at=run_at,
+        batch_id=batch_id,
+        position=position,
+    )

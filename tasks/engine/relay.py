@@ -1,0 +1,79 @@
+"""The relay publishes every unfinished job that is overdue. Any number of them may run at once."""
+
+import signal
+import threading
+from types import FrameType
+
+import structlog
+
+from db import ledger
+from db.engine import autocommit, transaction
+from tasks.engine.job import JOBS
+from tasks.engine.patience import until_database_answers
+from tasks.engine.publisher import BrokerUnavailable, Publisher
+from tasks.engine.settle import settle
+from tasks.engine.verdict import WorkerLost
+
+log = structlog.get_logger()
+
+TICK_S = 0.5
+_BATCH = 500
+# Not a request that a person waits for: a slow broker may take this long.
+_PUBLISH_TIMEOUT_S = 10
+
+
+class Relay:
+    """One loop; `stop` ends it after the batch under way."""
+
+    def __init__(self) -> None:
+        self._publisher = Publisher(_PUBLISH_TIMEOUT_S)
+        self._stopping = threading.Event()
+
+    def stop(self, _signum: int = 0, _frame: FrameType | None = None) -> None:
+        """End the loop (also as a signal handler)."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Work until stopped."""
+        log.info("relay.started")
+        while not self._stopping.is_set():
+            busy = until_database_answers(self.tick)
+            if not busy:
+                self._stopping.wait(TICK_S)
+        self._publisher.close()
+        log.info("relay.stopped")
+
+    def tick(self) -> bool:
+        """Take back expired leases, publish one batch; True when there may be more to do at once."""
+        recover_expired()
+        with transaction() as connection:
+            due = ledger.take_overdue(connection, limit=_BATCH)
+        if not due:
+            return False
+        try:
+            self._publisher.publish(due)
+        except BrokerUnavailable as error:
+            # They are due again when the relay's own lease on them ends.
+            log.warning("relay.broker_unavailable", jobs=len(due), reason=str(error))
+            return False
+        with autocommit(durable=False) as connection:
+            ledger.mark_published(connection, [job.id for job in due])
+        return len(due) == _BATCH
+
+
+def recover_expired() -> None:
+    """Take back running jobs whose worker let the lease run out."""
+    with autocommit() as connection:
+        starts = ledger.expired(connection)
+    for start in starts:
+        job = JOBS.get(start.type)
+        if job is not None:
+            settle(job, start, WorkerLost())
+
+
+def run_relay() -> None:
+    """Run a relay in this process until SIGTERM or SIGINT."""
+    relay = Relay()
+    signal.signal(signal.SIGTERM, relay.stop)
+    signal.signal(signal.SIGINT, relay.stop)
+    relay.run()

@@ -1,0 +1,37 @@
+"""How Celery's parent process tells us that a child is gone."""
+
+from typing import Any
+
+from billiard.exceptions import WorkerLostError
+from celery.exceptions import TimeLimitExceeded
+from celery.worker.request import Request
+
+from db import ledger
+from db.engine import autocommit
+from tasks.engine.job import JOBS
+from tasks.engine.settle import settle
+from tasks.engine.verdict import WorkerLost
+from tasks.engine.worker import worker_id
+
+
+class JobRequest(Request):
+    """Celery's request, reporting a lost child and a hard time limit to the ledger before the message goes."""
+
+    def on_timeout(self, soft: bool, timeout: float) -> None:
+        """The hard limit has killed the child: that start is a failure like any other."""
+        if not soft:
+            self._settle(TimeLimitExceeded(timeout))
+        super().on_timeout(soft, timeout)
+
+    def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
+        """A child that died takes its job back to the ledger at once; the lease need not run out first."""
+        if isinstance(exc_info.exception, WorkerLostError):
+            self._settle(WorkerLost())
+        return super().on_failure(exc_info, send_failed_event, return_ok)
+
+    def _settle(self, error: Exception) -> None:
+        for job_id in self.args:
+            with autocommit() as connection:
+                start = ledger.running_on(connection, job_id, worker=worker_id())
+            if start is not None:
+                settle(JOBS[self.task.name], start, error)

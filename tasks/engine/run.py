@@ -1,0 +1,106 @@
+"""What a job's body may ask of the machinery while it runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sqlalchemy.orm import Session
+
+from db import ledger
+from db.engine import autocommit, get_engine, transaction
+from db.models import Base
+from services.errors import OutcomeUnknown, ServiceError
+from tasks.engine.patience import until_database_answers
+
+Row = TypeVar("Row", bound=Base)
+
+
+class JobCancelled(Exception):
+    """Raised by `checkpoint` once somebody has cancelled the job; the body lets it pass."""
+
+
+@dataclass
+class Effect:
+    """Something that must happen at most once. A `receipt` that is already there means that it happened."""
+
+    receipt: dict[str, Any] | None = None
+
+
+@dataclass
+class Run:
+    """One start of a job."""
+
+    start: ledger.Start
+    rows: list[Base] = field(default_factory=list)
+
+    @property
+    def job_id(self) -> str:
+        """The job's id."""
+        return self.start.job_id
+
+    @property
+    def created_by(self) -> str:
+        """Who asked for the job, and may see what it makes."""
+        return self.start.created_by
+
+    @cached_property
+    def session(self) -> Session:
+        """For reading. It holds no transaction open while the body works."""
+        engine = get_engine().execution_options(isolation_level="AUTOCOMMIT")
+        return Session(engine, autoflush=False, expire_on_commit=False)
+
+    def add(self, row: Row) -> Row:
+        """Insert the row in the very transaction that ends the job in success."""
+        self.rows.append(row)
+        return row
+
+    def checkpoint(self, percent: int | None = None) -> None:
+        """Tell how far the job is (0-100) and stop here if it was cancelled or taken over."""
+        with autocommit(durable=False) as connection:
+            if not ledger.checkpoint(connection, self.start, percent):
+                raise JobCancelled(self.job_id)
+
+    @contextmanager
+    def once(self, key: str) -> Iterator[Effect]:
+        """Around one effect: act only when `effect.receipt` is None, and set it to what came of it.
+
+        Raises OutcomeUnknown when an earlier start began the effect and never told, or when this one ends
+        so that nobody can tell.
+        """
+        try:
+            with transaction() as connection:
+                earlier = ledger.begin_effect(connection, self.start, key)
+        except ledger.EffectUnknown as error:
+            raise OutcomeUnknown("An earlier start began this effect and never said how it ended.") from error
+        effect = Effect(earlier)
+        try:
+            yield effect
+        except ServiceError as error:
+            # A named error says what became of the effect; only this one says that nobody knows.
+            _settle_effect(
+                ledger.doubt_effect if isinstance(error, OutcomeUnknown) else ledger.forget_effect, key
+            )
+            raise
+        except BaseException as error:
+            _settle_effect(ledger.doubt_effect, key)
+            raise OutcomeUnknown(
+                f"Interrupted by {type(error).__name__} while the effect was under way."
+            ) from error
+        if earlier is None:
+            receipt = effect.receipt or {}
+            _settle_effect(lambda connection, k: ledger.record_receipt(connection, k, receipt), key)
+
+    def close(self) -> None:
+        """Give the reading session's connection back."""
+        if "session" in self.__dict__:
+            self.session.close()
+
+
+def _settle_effect(move: Any, key: str) -> None:
+    def commit() -> None:
+        with transaction() as connection:
+            move(connection, key)
+
+    until_database_answers(commit)
