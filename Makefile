@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else is installed into .venv on first use.
 
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 
 .PHONY: run test lint format
 .DEFAULT_GOAL := run

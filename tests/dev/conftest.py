@@ -122,6 +122,13 @@ def free_port() -> int:
 
 
 @pytest.fixture
+def other_free_port(free_port: int) -> int:
+    """Another one."""
+    with socket.create_server(("127.0.0.1", free_port)), socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.fixture
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """No setting comes from this machine: neither from its environment nor from a `.env`."""
     from config.settings import Settings
