@@ -31,6 +31,7 @@ def main() -> int:
     try:
         with only_copy(VAR):
             stack = Stack.plan(VAR)
+            print("Starting ...", flush=True)
             stack.write()
             run(stack)
     except StopRequested:
@@ -49,7 +50,8 @@ def run(stack: Stack) -> None:
         start_services(supervisor, stack)
         start_processes(supervisor, stack)
         token = development_token(stack.folder, stack.configured.port, environment, ROOT)
-        supervisor.say(summary(stack, token))
+        supervisor.speak_up()
+        print(summary(stack, token), flush=True)
         supervisor.watch()
 
 

@@ -41,6 +41,7 @@ class Supervisor:
         self._colours = get_colours()
         self._colour_of: dict[str, Any] = {}
         self._printer: Printer | None = Printer(output, width=len("worker_images"))
+        self._held: list[tuple[str, str]] | None = []
         self._stop_requests = 0
         self._selector = selectors.DefaultSelector()
         self._bell, self._bell_rope = socket.socketpair()
@@ -61,6 +62,8 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            if isinstance(error, CannotStart | ProgramEnded):
+                self.speak_up(from_the_start=True)
             self.stop()
         finally:
             signal.set_wakeup_fd(self._fd_before)
@@ -107,6 +110,12 @@ class Supervisor:
             if time.monotonic() > deadline:
                 raise CannotStart(f"{what} was not ready after {seconds:.0f} s")
             self._look(0.1)
+
+    def speak_up(self, *, from_the_start: bool = False) -> None:
+        """Pass output on from now; until then it is held back, and shown only if the start fails."""
+        held, self._held = self._held or [], None
+        for name, line in held if from_the_start else []:
+            self.say(line, name)
 
     def watch(self) -> None:
         """Pass output on until a program ends (ProgramEnded) or a person wants to stop (StopRequested)."""
@@ -162,7 +171,10 @@ class Supervisor:
 
     def _print_output(self, program: Program) -> None:
         for line in program.read_lines():
-            self.say(line, program.name)
+            if self._held is None:
+                self.say(line, program.name)
+            else:
+                self._held.append((program.name, line))
         if program.closed:
             with suppress(KeyError):
                 self._selector.unregister(program.output)

@@ -9,7 +9,9 @@ import pytest
 import yaml
 from honcho.environ import parse_procfile
 
+import tasks  # noqa: F401  # declares every job
 from config.queues import Queue
+from tasks.engine.job import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCFILE = {
@@ -97,3 +99,19 @@ def test_compose_sets_only_variables_that_settings_know(name: str) -> None:
 
     known = {field.upper() for field in Settings.model_fields}
     assert set(SERVICES[name]["environment"]) <= known
+
+
+@pytest.mark.parametrize("name", [name for name in PROCFILE if queues_of(PROCFILE[name])])
+def test_a_stopping_worker_may_finish_its_longest_job(name: str) -> None:
+    limits = [job.time_limit or 0 for job in JOBS.values() if job.queue in queues_of(PROCFILE[name])]
+    assert SERVICES[name]["stop_grace_period"].endswith("s")
+    assert int(SERVICES[name]["stop_grace_period"].rstrip("s")) > max(limits, default=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["web", "flower", "worker", "worker_images", "worker_ai", "postgres", "redis"]
+)
+def test_every_server_and_worker_has_a_health_check_of_its_own_kind(name: str) -> None:
+    check = " ".join(SERVICES[name]["healthcheck"]["test"])
+    expected = {"web": "/readyz", "flower": "/healthcheck", "postgres": "pg_isready", "redis": "ping"}
+    assert expected.get(name, f"{name}@$$HOSTNAME") in check

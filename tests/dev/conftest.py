@@ -25,6 +25,7 @@ try:
     with Supervisor(output=sys.stdout, environment=os.environ, folder=pathlib.Path.cwd(), grace=grace) as all_of_them:
         for name, command, needed in programs:
             all_of_them.start(name, command, needed=needed)
+        all_of_them.speak_up(from_the_start=True)
         all_of_them.watch()
 except StopRequested:
     sys.exit(0)
