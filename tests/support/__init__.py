@@ -1,0 +1,1 @@
+"""Real parts that tests run against and that can be told to fail."""
