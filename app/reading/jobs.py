@@ -1,0 +1,145 @@
+"""Jobs as they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.reading.results import file_urls, shown
+from app.reading.visible import visible
+from app.security import Viewer
+from db.engine import reading
+from db.models import Job, StoredFile
+from db.models.jobs import FINAL
+from tasks.engine.job import JOBS
+
+API = "/api/v1"
+
+
+@dataclass(frozen=True)
+class JobView:
+    """One job. Times are in UTC; `progress` is 0..100 or None; `source_name` is the uploaded file's name."""
+
+    id: str
+    type: str
+    queue: str
+    state: str
+    priority: str
+    progress: int | None
+    attempts: int
+    max_attempts: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    due_at: datetime | None
+    result: dict[str, Any] | None
+    error_code: str | None
+    error_message: str | None
+    batch_id: str | None
+    position: int | None
+    cancel_requested: bool
+    source_name: str | None
+
+    @property
+    def title(self) -> str:
+        """The type for people: `images.resize_image` is "Resize image"."""
+        return self.type.rpartition(".")[2].replace("_", " ").capitalize()
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state in FINAL
+
+    @property
+    def can_cancel(self) -> bool:
+        """Whether it would still make a difference."""
+        return not self.final and not self.cancel_requested
+
+    def links(self, root: str = API) -> dict[str, Any]:
+        """Addresses below `root`: the API's, or "" for the pages'."""
+        own = f"{root}/jobs/{self.id}"
+        links: dict[str, Any] = {"self": own, "events": f"{own}/events"}
+        if self.can_cancel:
+            links["cancel"] = f"{own}/cancel"
+        if self.batch_id:
+            links["batch"] = f"{root}/batches/{self.batch_id}"
+        if files := file_urls(self.result):
+            links["files"] = files
+        return links
+
+    def as_json(self, root: str = API) -> dict[str, Any]:
+        """The job as the API answers it."""
+        return {
+            "id": self.id,
+            "type": self.type,
+            "queue": self.queue,
+            "state": self.state,
+            "priority": self.priority,
+            "progress": self.progress,
+            "attempts": self.attempts,
+            "created_at": iso(self.created_at),
+            "started_at": iso(self.started_at),
+            "finished_at": iso(self.finished_at),
+            "due_at": iso(self.due_at),
+            "result": self.result,
+            "error": {"code": self.error_code, "message": self.error_message} if self.error_code else None,
+            "links": self.links(root),
+        }
+
+
+def find_job(job_id: str, viewer: Viewer) -> JobView:
+    """The job. Raises NotFound for an unknown, malformed or somebody else's id."""
+    with reading() as session:
+        return job_views(session, [visible(session, Job, job_id, viewer)])[0]
+
+
+def recent_jobs(viewer: Viewer, *, limit: int = 50, before: str | None = None) -> list[JobView]:
+    """The viewer's own jobs, newest first; `before` is the last id of the page before. Raises NotFound for a bad one."""
+    with reading() as session:
+        query = select(Job).where(Job.created_by == viewer.identity).order_by(Job.id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(Job.id < visible(session, Job, before, viewer).id)
+        return job_views(session, session.scalars(query).all())
+
+
+def job_views(session: Session, rows: Sequence[Job]) -> list[JobView]:
+    """The rows as they are shown, in order, with one more query for the names of their files."""
+    sources = [str(row.payload.get("file_id", "")) for row in rows]
+    names: dict[str, str] = {}
+    if wanted := {source for source in sources if source}:
+        named = select(StoredFile.id, StoredFile.name).where(StoredFile.id.in_(wanted))
+        names = {file.id: file.name for file in session.execute(named)}
+    return [_view(row, names.get(source)) for row, source in zip(rows, sources, strict=True)]
+
+
+def iso(moment: datetime | None) -> str | None:
+    """ISO 8601 with its offset, to the millisecond."""
+    return moment.isoformat(timespec="milliseconds") if moment else None
+
+
+def _view(row: Job, source_name: str | None) -> JobView:
+    declared = JOBS.get(row.type)
+    return JobView(
+        id=row.id,
+        type=row.type,
+        queue=row.queue,
+        state=row.state,
+        priority=row.priority,
+        progress=row.progress,
+        attempts=row.attempts,
+        max_attempts=declared.retry_policy.max_retries + 1 if declared else None,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        due_at=row.due_at,
+        result=shown(row.result),
+        error_code=row.error_code,
+        error_message=row.error_message,
+        batch_id=row.batch_id,
+        position=row.position,
+        cancel_requested=row.cancel_requested_at is not None,
+        source_name=source_name,
+    )
