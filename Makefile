@@ -3,11 +3,14 @@
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 
-.PHONY: run test lint format
+.PHONY: run test demo lint format
 .DEFAULT_GOAL := run
 
 run: .venv/installed ## Start everything; Ctrl-C stops it
 	@$(BIN)/python -m dev.run
+
+demo: .venv/installed ## Show one of each job, a repeat, a flaky and a poison one, on a stack of its own
+	@$(BIN)/python -m dev.demo
 
 test: .venv/installed-dev lint ## Check and run every test
 	@$(BIN)/pytest -n 2

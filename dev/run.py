@@ -8,7 +8,7 @@ import fcntl
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from dev.supervisor import Supervisor
 from dev.web import status
 
 OK = 200
+WORKER_READY = "worker is ready"  # what dev.announce prints; importing it here would import Celery
 SECONDS_TO_START = 60
 
 
@@ -66,13 +67,16 @@ def start_services(supervisor: Supervisor, stack: Stack) -> None:
     supervisor.run("release", procfile()["release"])
 
 
-def start_processes(supervisor: Supervisor, stack: Stack) -> None:
-    """Every other line of the Procfile; returns when web, Flower and each worker answer."""
+def start_processes(supervisor: Supervisor, stack: Stack, *, include: Sequence[str] = ()) -> None:
+    """Every other line of the Procfile; returns when web, Flower and each worker answer.
+
+    `include` names further modules for the workers to import.
+    """
     workers = []
     for name, command in procfile().items():
         if name.startswith("worker"):
-            # Celery's own line, printed once its consumer is connected.
-            workers.append(supervisor.start(name, command, ready_text=" ready."))
+            announced = [*command, "--include", ",".join(("dev.announce", *include))]
+            workers.append(supervisor.start(name, announced, ready_text=WORKER_READY))
         elif name != "release":
             supervisor.start(name, command)
     web, flower = stack.configured.port, stack.configured.flower_port
