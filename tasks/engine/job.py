@@ -125,7 +125,6 @@ def job(
             "__doc__": body.__doc__,
             "body": staticmethod(body),
             "payload": payload,
-            "queue": Queue(queue),
             "default_priority": Priority(priority),
             "owner": owner,
             "time_limit": time_limit,
@@ -136,6 +135,8 @@ def job(
             ),
         }
         declared: JobType[P] = type(body.__name__, (JobType,), attributes)()
+        # On the instance: Celery warns of a class that names its queue, for it means to drop that option.
+        declared.queue = Queue(queue)
         app.register_task(declared)
         JOBS[task_name] = declared
         return declared
