@@ -10,14 +10,12 @@ from config.settings import VAR, Settings
 # ledger, so this only has to exceed the longest hard time limit; a contract test holds it to that.
 VISIBILITY_TIMEOUT = timedelta(hours=1)
 
-# How long SIGTERM lets running jobs go on before they are handed back to the ledger.
-SOFT_SHUTDOWN = timedelta(seconds=20)
-
 
 def celery_options(settings: Settings) -> dict[str, Any]:
     """The options for `settings`, as Celery's configuration mapping."""
     return {
         "broker_url": settings.broker_url,
+        "broker_transport": transport(settings.broker_url),
         "broker_transport_options": transport_options(settings.broker_url),
         # A worker started before its broker waits for it, and for ever: the supervisor is not its broker's keeper.
         "broker_connection_retry_on_startup": True,
@@ -37,9 +35,10 @@ def celery_options(settings: Settings) -> dict[str, Any]:
         "task_reject_on_worker_lost": False,
         # With late acknowledgement this is one message per free process: none waits behind a long job.
         "worker_prefetch_multiplier": 1,
+        # It looks at each message before Celery does, so that nothing foreign stops or vanishes.
+        "worker_consumer": "tasks.engine.consumer:Consumer",
         # The lease decides who runs a job, not the broker's connection.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
-        "worker_soft_shutdown_timeout": SOFT_SHUTDOWN.total_seconds(),
         # A name that is not declared is a mistake, not a new queue that nobody serves.
         "task_queues": {queue.value: _queue(queue, settings.broker_url) for queue in Queue},
         "task_create_missing_queues": False,
@@ -52,6 +51,13 @@ def celery_options(settings: Settings) -> dict[str, Any]:
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,
     }
+
+
+def transport(broker_url: str) -> str | None:
+    """kombu's transport for the URL; None leaves it to the URL's scheme."""
+    if broker_url.startswith(("redis://", "rediss://")):
+        return "tasks.engine.redis_transport:Transport"
+    return None
 
 
 def transport_options(broker_url: str, *, patience: float = 30) -> dict[str, Any]:

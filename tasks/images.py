@@ -32,12 +32,20 @@ def resize_image(ref: PictureRef, run: Run) -> dict[str, Any]:
     renditions = []
     with storage().open(source.storage_key) as stream:
         for rendition in resize(stream, ref.options):
-            name = f"{PurePath(source.name).stem}-{rendition.width}.{rendition.extension}"
-            file = keep(run, rendition.data, name=name, media_type=rendition.media_type, suffix=rendition.extension)
+            name = f"{PurePath(source.name).stem}-{rendition.width}.{rendition.format}"
+            file = keep(
+                run, rendition.data, name=name, media_type=rendition.media_type, suffix=rendition.format
+            )
             renditions.append(_figures(file, rendition.width, rendition.height))
             run.checkpoint(100 * len(renditions) // (len(ref.options.widths) + 1))
     return {"original": {"file_id": source.id, "bytes": source.size}, "renditions": renditions}
 
 
 def _figures(file: StoredFile, width: int, height: int) -> dict[str, Any]:
-    return {"file_id": file.id, "width": width, "height": height, "bytes": file.size, "media_type": file.media_type}
+    return {
+        "file_id": file.id,
+        "width": width,
+        "height": height,
+        "bytes": file.size,
+        "media_type": file.media_type,
+    }

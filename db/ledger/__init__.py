@@ -18,6 +18,7 @@ from db.ledger.letters import Letter, audit, discard, open_letter, replay, resol
 from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
 from db.ledger.start import Start, Unclaimed, checkpoint, claim, expired, renew, running_on, why_unclaimed
+from db.ledger.strangers import set_aside
 
 __all__ = [
     "AlreadyResolved",
@@ -60,6 +61,7 @@ __all__ = [
     "reserve",
     "resolve",
     "running_on",
+    "set_aside",
     "stop",
     "take_overdue",
     "why_unclaimed",

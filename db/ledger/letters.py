@@ -25,6 +25,7 @@ class Letter:
     code: str
     message: str
     traceback: str | None = None
+    shown: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -50,6 +51,7 @@ def open_letter(connection: Connection, letter: Letter) -> str:
             error_message=letter.message,
             fingerprint=letter.fingerprint,
             traceback=letter.traceback,
+            shown=letter.shown,
         )
     )
     return id_

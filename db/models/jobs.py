@@ -150,6 +150,8 @@ class DeadLetter(Base):
     # Equal for failures of one kind, so that an outage is one alert and a count.
     fingerprint: Mapped[str] = mapped_column(String(16), index=True)
     traceback: Mapped[str | None] = mapped_column(Text)
+    # The beginning of a foreign message, escaped; NULL for a job, whose payload is in its row.
+    shown: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[CreatedAt]
     resolution: Mapped[str | None] = mapped_column(String(20))
     resolved_at: Mapped[datetime | None]

@@ -15,7 +15,7 @@ import structlog
 from kombu import Connection, Producer
 from kombu.exceptions import OperationalError
 
-from config.celery import transport_options
+from config.celery import transport, transport_options
 from config.queues import Priority, broker_priority
 from db.ledger import Due
 from tasks.engine.celery import app
@@ -70,9 +70,12 @@ class Publisher:
             url = app.conf.broker_url
             self._connection = Connection(
                 url,
+                transport=transport(url),
                 connect_timeout=self._timeout_s,
                 transport_options=transport_options(url, patience=self._timeout_s),
             )
+            # Once: kombu's own patience would sleep for seconds between two tries.
+            self._connection.ensure_connection(max_retries=0)
             self._producer = Producer(self._connection.channel(), auto_declare=False)
         return self._producer
 

@@ -1,5 +1,6 @@
 """How Celery's parent process tells us that a child is gone."""
 
+from contextlib import suppress
 from typing import Any
 
 from billiard.exceptions import WorkerLostError
@@ -7,7 +8,7 @@ from celery.exceptions import TimeLimitExceeded
 from celery.worker.request import Request
 
 from db import ledger
-from db.engine import autocommit
+from db.engine import autocommit, transaction
 from tasks.engine.job import JOBS
 from tasks.engine.settle import settle
 from tasks.engine.verdict import WorkerLost
@@ -29,9 +30,18 @@ class JobRequest(Request):
             self._settle(WorkerLost())
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
+    def cancel(self, pool: Any, signal: Any = None, emit_retry: bool = True) -> None:
+        """The worker is going away: the job returns to the ledger before its child is stopped."""
+        for start in self._starts():
+            with suppress(ledger.LeaseLost), transaction() as connection:
+                ledger.release(connection, start)
+        super().cancel(pool, signal, emit_retry)
+
     def _settle(self, error: Exception) -> None:
-        for job_id in self.args:
-            with autocommit() as connection:
-                start = ledger.running_on(connection, job_id, worker=worker_id())
-            if start is not None:
-                settle(JOBS[self.task.name], start, error)
+        for start in self._starts():
+            settle(JOBS[self.task.name], start, error)
+
+    def _starts(self) -> list[ledger.Start]:
+        with autocommit() as connection:
+            found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
+        return [start for start in found if start is not None]

@@ -211,6 +211,7 @@ def upgrade() -> None:
         sa.Column("error_message", sa.Text(), nullable=False),
         sa.Column("fingerprint", sa.String(length=16), nullable=False),
         sa.Column("traceback", sa.Text(), nullable=True),
+        sa.Column("shown", sa.Text(), nullable=True),
         sa.Column("created_at", Instant(), nullable=False),
         sa.Column("resolution", sa.String(length=20), nullable=True),
         sa.Column("resolved_at", Instant(), nullable=True),

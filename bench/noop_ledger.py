@@ -1,0 +1,19 @@
+"""A job that does nothing, through the ledger: `celery -A bench.noop_ledger worker`."""
+
+from bench.ticks import tick
+from tasks import app
+from tasks.engine import Payload, Run, job
+
+__all__ = ["app", "noop"]
+
+
+class Nothing(Payload):
+    """No content."""
+
+    number: int
+
+
+@job(queue="default", payload=Nothing, owner="bench", time_limit=60, name="bench.noop")
+def noop(_nothing: Nothing, _run: Run) -> None:
+    """Only the machinery costs."""
+    tick()

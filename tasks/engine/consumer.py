@@ -1,0 +1,104 @@
+"""Celery's consumer, which first looks at each message.
+
+Celery logs a message that it cannot use and drops it, and some of them end the worker. Here such a message
+is handed to a task of ours that keeps it as a dead letter, acknowledged only when that is committed.
+"""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from celery.worker.consumer import Consumer as CeleryConsumer
+
+from db.types import new_id
+from tasks.engine.foreign import SHOWN_BYTES, take_in
+from tasks.engine.job import JOBS
+
+
+class Consumer(CeleryConsumer):
+    """See the module."""
+
+    _accept: Callable[[Any], Any]
+
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
+        """Celery's handler behind a look at the message."""
+        self._accept = super().create_task_handler(*args, **options)
+
+        def on_message(message: Any) -> Any:
+            objection = object_to(message)
+            if objection is not None:
+                readdress(message, objection)
+            return self._accept(message)
+
+        return on_message
+
+    def on_decode_error(self, message: Any, exc: Exception) -> Any:
+        """kombu could not open it (an unknown compression, say); Celery would log and drop it."""
+        readdress(message, "undecodable")
+        return self._accept(message)
+
+
+def object_to(message: Any) -> str | None:
+    """What is wrong with the message, or None: an error code for its dead letter."""
+    headers = message.headers
+    if message.content_type != "application/json":
+        return "undecodable" if message.content_type != "application/x-python-serialize" else "pickled"
+    try:
+        body = message.decode()
+    except Exception:  # noqa: BLE001  # any serializer's or compressor's error: the bytes are not what they claim
+        return "undecodable"
+    if not isinstance(headers, dict) or not isinstance(headers.get("task"), str) or "id" not in headers:
+        return "foreign"
+    name = headers["task"]
+    if name == take_in.name:
+        return None
+    if name not in JOBS:
+        return "unknown_task"
+    return None if _names_jobs(body) else "wrong_arguments"
+
+
+def readdress(message: Any, objection: str) -> None:
+    """Turn the message, which keeps its delivery tag, into one for `take_in`."""
+    shown = message.body if isinstance(message.body, bytes) else str(message.body).encode(errors="replace")
+    headers = message.headers if isinstance(message.headers, dict) else {}
+    info = message.delivery_info or {}
+    arguments = [
+        objection,
+        str(headers.get("task", ""))[:80],
+        str(info.get("routing_key", ""))[:40],
+        _job_id(headers),
+        shown[:SHOWN_BYTES].decode(errors="backslashreplace"),
+    ]
+    id_ = new_id()
+    message.headers = {
+        "lang": "py",
+        "task": take_in.name,
+        "id": id_,
+        "root_id": id_,
+        "argsrepr": "",
+        "kwargsrepr": "",
+    }
+    message.body = json.dumps([arguments, {}, {}]).encode()
+    message.content_type, message.content_encoding = "application/json", "utf-8"
+    message._decoded_cache = None
+    message.errors = []
+
+
+def _names_jobs(body: Any) -> bool:
+    match body:
+        case [[_, *_] as ids, dict() as options, *_]:
+            return not options and all(_is_id(id_) for id_ in ids)
+        case _:
+            return False
+
+
+def _is_id(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and str(uuid.UUID(value)) == value
+    except ValueError:
+        return False
+
+
+def _job_id(headers: dict[str, Any]) -> str | None:
+    return headers["id"] if _is_id(headers.get("id")) else None
