@@ -1,0 +1,110 @@
+"""Every sample file either gives its text, in order, or is refused for the right reason."""
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from services.documents import errors
+from services.documents.extract import Document, extract
+from services.documents.identify import identify
+from services.errors import Permanent
+
+ReadSample = Callable[[str], Document]
+DATA = Path(__file__).parents[2] / "data" / "documents"
+ROWS = list(csv.DictReader((DATA / "MANIFEST.csv").read_text("utf-8").splitlines()))
+READABLE = [row for row in ROWS if not row["refused_as"]]
+REFUSED = [row for row in ROWS if row["refused_as"]]
+
+
+@pytest.mark.parametrize("row", READABLE, ids=lambda row: str(row["file"]))
+def test_every_fact_comes_out_in_reading_order(row: dict[str, str], read_sample: ReadSample) -> None:
+    document = read_sample(row["file"])
+    assert list(dict.fromkeys(re.findall(r"FACT-[A-Z0-9-]+", document.text))) == row["facts"].split()
+    assert document.media_type == row["media_type"]
+    assert document.characters == len(document.text)
+
+
+@pytest.mark.parametrize("row", READABLE, ids=lambda row: str(row["file"]))
+def test_what_comes_out_can_be_sent_and_stored(row: dict[str, str], read_sample: ReadSample) -> None:
+    text = read_sample(row["file"]).text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\ufeff]", text)
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: str(row["file"]))
+def test_an_unreadable_document_is_refused_by_name(row: dict[str, str], read_sample: ReadSample) -> None:
+    with pytest.raises(getattr(errors, row["refused_as"])) as refusal:
+        read_sample(row["file"])
+    assert isinstance(refusal.value, Permanent)
+    assert row["file"] not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["zero_bytes.pdf", "html_named.pdf", "plain_zip_named.docx", "txt_named.docx", "truncated.docx",
+     "zip_bomb_200MB.docx", "random_binary.txt"],
+)  # fmt: skip
+def test_the_door_refuses_it_without_reading_it_all(name: str, samples: Path) -> None:
+    with (samples / name).open("rb") as stream, pytest.raises(errors.DocumentUnreadable):
+        identify(stream, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("utf8.txt", "Ελληνικά, русский, 日本語, emoji 🫖"),
+        ("utf16le_bom.txt", "Ελληνικά, русский, 日本語, emoji 🫖"),
+        ("utf16be_bom.txt", "Ελληνικά, русский, 日本語, emoji 🫖"),
+        ("latin1.txt", "Café Grün, Größe 5 µm, prix 12 £, señor Núñez"),
+        ("cp1252_smart_quotes.txt", "“Quoted” — it’s 5 €"),
+        ("nul_bytes.txt", "runs two shifts.The board"),
+        ("note.rtf", "Northwind kettle note FACT-RTF: café, € 5."),
+    ],
+)
+def test_encodings_are_read_right(name: str, said: str, read_sample: ReadSample) -> None:
+    assert said in read_sample(name).text
+
+
+def test_scripts_and_styles_are_no_text(read_sample: ReadSample) -> None:
+    assert "FACT-SCRIPT" not in read_sample("page.html").text
+
+
+def test_content_decides_over_the_name(samples: Path) -> None:
+    with (samples / "plain.pdf").open("rb") as stream:
+        assert identify(stream, "notes.txt") == "application/pdf"
+        assert stream.tell() == 0
+
+
+def test_a_file_over_the_upload_limit_is_refused(configure: Callable[..., None]) -> None:
+    configure(max_upload_bytes="10")
+    with pytest.raises(errors.DocumentTooLarge):
+        identify(io.BytesIO(b"eleven bytes"), "a.txt")
+
+
+def test_an_encrypted_office_file_is_named_as_such() -> None:
+    container = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600) + "EncryptedPackage".encode("utf-16-le")
+    with pytest.raises(errors.PasswordProtected):
+        identify(io.BytesIO(container), "report.docx")
+
+
+def test_an_old_word_file_is_unsupported() -> None:
+    with pytest.raises(errors.UnsupportedDocument):
+        identify(io.BytesIO(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600)), "report.doc")
+
+
+def test_pages_are_counted(read_sample: ReadSample) -> None:
+    document = read_sample("pages_150.pdf")
+    assert (document.pages, document.pages_without_text) == (150, ())
+
+
+def test_text_beyond_two_million_characters_is_cut_and_said_so() -> None:
+    document = extract(io.BytesIO(b"word " * 500_000), "long.txt")
+    assert (document.characters, document.truncated) == (2_000_000, True)
+
+
+def test_broken_utf8_still_becomes_text() -> None:
+    assert "good" in extract(io.BytesIO(b"good \xed\xa0\x80\xff text, " * 40), "a.txt").text
