@@ -21,7 +21,11 @@ def configure_logging(settings: Settings) -> None:
         structlog.processors.JSONRenderer()
         if production
         # Values are shown by repr, so a line break that somebody typed cannot start a line of its own.
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            # The prettier formatters print the values of local variables: addresses, texts, keys.
+            exception_formatter=structlog.dev.plain_traceback,
+        )
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
@@ -29,7 +33,7 @@ def configure_logging(settings: Settings) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *([structlog.processors.dict_tracebacks] if production else []),
+                *([structlog.processors.format_exc_info] if production else []),
                 renderer,
             ],
         )

@@ -14,6 +14,7 @@ from celery.worker.consumer import Consumer as CeleryConsumer
 from db.types import new_id
 from tasks.engine.foreign import SHOWN_BYTES, take_in
 from tasks.engine.job import JOBS
+from tasks.engine.message import EMBED, headers
 
 
 class Consumer(CeleryConsumer):
@@ -27,7 +28,9 @@ class Consumer(CeleryConsumer):
 
         def on_message(message: Any) -> Any:
             objection = object_to(message)
-            if objection is not None:
+            if objection is None:
+                rewrite(message, message.headers["task"], message.headers["id"], message.payload[0])
+            else:
                 readdress(message, objection)
             return self._accept(message)
 
@@ -45,44 +48,37 @@ def object_to(message: Any) -> str | None:
     if message.content_type != "application/json":
         return "undecodable" if message.content_type != "application/x-python-serialize" else "pickled"
     try:
-        body = message.decode()
+        body = message.payload
     except Exception:  # noqa: BLE001  # any serializer's or compressor's error: the bytes are not what they claim
         return "undecodable"
     if not isinstance(headers, dict) or not isinstance(headers.get("task"), str) or "id" not in headers:
         return "foreign"
-    name = headers["task"]
-    if name == take_in.name:
-        return None
-    if name not in JOBS:
+    if headers["task"] not in JOBS:
         return "unknown_task"
-    return None if _names_jobs(body) else "wrong_arguments"
+    return None if _is_id(headers["id"]) and _names_jobs(body) else "wrong_arguments"
 
 
 def readdress(message: Any, objection: str) -> None:
     """Turn the message, which keeps its delivery tag, into one for `take_in`."""
     shown = message.body if isinstance(message.body, bytes) else str(message.body).encode(errors="replace")
     headers = message.headers if isinstance(message.headers, dict) else {}
-    info = message.delivery_info or {}
     arguments = [
         objection,
         str(headers.get("task", ""))[:80],
-        str(info.get("routing_key", ""))[:40],
-        _job_id(headers),
+        str((message.delivery_info or {}).get("routing_key", ""))[:40],
+        headers["id"] if _is_id(headers.get("id")) else None,
         shown[:SHOWN_BYTES].decode(errors="backslashreplace"),
     ]
-    id_ = new_id()
-    message.headers = {
-        "lang": "py",
-        "task": take_in.name,
-        "id": id_,
-        "root_id": id_,
-        "argsrepr": "",
-        "kwargsrepr": "",
-    }
-    message.body = json.dumps([arguments, {}, {}]).encode()
+    rewrite(message, take_in.name, new_id(), arguments)
+
+
+def rewrite(message: Any, task: str, id_: str, arguments: list[Any]) -> None:
+    """Keep a name, an id and arguments; what else a message says (limits, an ETA, callbacks) is not believed."""
+    body = [arguments, {}, EMBED]
+    message.headers = headers(task, id_)
+    message.body = json.dumps(body).encode()
     message.content_type, message.content_encoding = "application/json", "utf-8"
-    message._decoded_cache = None
-    message.errors = []
+    message._decoded_cache = body
 
 
 def _names_jobs(body: Any) -> bool:
@@ -98,7 +94,3 @@ def _is_id(value: Any) -> bool:
         return isinstance(value, str) and str(uuid.UUID(value)) == value
     except ValueError:
         return False
-
-
-def _job_id(headers: dict[str, Any]) -> str | None:
-    return headers["id"] if _is_id(headers.get("id")) else None

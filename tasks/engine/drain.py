@@ -4,6 +4,7 @@ Celery's warm shutdown waits for ever and its soft shutdown always waits its who
 hands the jobs back at once.
 """
 
+import signal
 import threading
 from datetime import timedelta
 from typing import Any
@@ -45,7 +46,7 @@ class Drain(bootsteps.StartStopStep):
     def _hand_back(self) -> None:
         for request in active_requests():
             log.warning("worker.handing_back", message_id=request.id, type=request.name)
-            request.cancel(self._worker.pool, signal="KILL", emit_retry=False)
+            request.cancel(self._worker.pool, signal=signal.SIGKILL, emit_retry=False)
 
 
 app.steps["worker"].add(Drain)

@@ -19,6 +19,7 @@ from config.celery import transport, transport_options
 from config.queues import Priority, broker_priority
 from db.ledger import Due
 from tasks.engine.celery import app
+from tasks.engine.message import EMBED, headers
 
 log = structlog.get_logger()
 
@@ -85,14 +86,14 @@ class Publisher:
             queue(producer.channel).declare()
             self._declared.add(job.queue)
         producer.publish(
-            ([job.id], {}, _EMBED),
+            ([job.id], {}, EMBED),
             exchange="",
             routing_key=job.queue,
             serializer="json",
             delivery_mode=2,
             priority=broker_priority(Priority(job.priority), app.conf.broker_url),
             correlation_id=job.id,
-            headers=_headers(job),
+            headers=headers(job.type, job.id),
             retry=False,
             timeout=self._timeout_s,
         )
@@ -106,30 +107,6 @@ class Publisher:
             *self._connection.recoverable_channel_errors,
             *known,
         )
-
-
-_EMBED = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
-_ORIGIN = f"{os.uname().nodename}"
-
-
-def _headers(job: Due) -> dict[str, Any]:
-    """Celery's message protocol, version 2 (docs.celeryq.dev, internals/protocol)."""
-    return {
-        "lang": "py",
-        "task": job.type,
-        "id": job.id,
-        "root_id": job.id,
-        "parent_id": None,
-        "group": None,
-        "eta": None,
-        "expires": None,
-        "retries": 0,
-        "timelimit": [None, None],
-        "argsrepr": f"('{job.id}',)",
-        "kwargsrepr": "{}",
-        "origin": _ORIGIN,
-        "ignore_result": True,
-    }
 
 
 _local = threading.local()

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from billiard.einfo import ExceptionWithTraceback  # type: ignore[attr-defined]  # missing in its types
 from billiard.exceptions import WorkerLostError
 from celery.exceptions import TimeLimitExceeded
 from celery.worker.request import Request
@@ -26,7 +27,10 @@ class JobRequest(Request):
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
         """A child that died takes its job back to the ledger at once; the lease need not run out first."""
-        if isinstance(exc_info.exception, WorkerLostError):
+        error = exc_info.exception
+        if isinstance(error, ExceptionWithTraceback):
+            error = error.exc
+        if isinstance(error, WorkerLostError):
             self._settle(WorkerLost())
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
