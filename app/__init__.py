@@ -6,9 +6,12 @@ from flask import Flask, Response
 from flask_wtf import CSRFProtect
 
 import tasks  # noqa: F401  # declares every job type, so that the ledger's rows can be read
-from app import problems
+from app import cli, problems
+from app.api import api
 from app.files import files
-from app.limits import MAX_FORM_PARTS, BoundedRequest, drain
+from app.limits import FORM_POSTS, MAX_FORM_PARTS, BoundedRequest, drain, limit_forms
+from app.operations import operations
+from app.pages import pages
 from config.logging import configure_logging
 from config.settings import Settings, get_settings
 
@@ -31,8 +34,12 @@ def create_app() -> Application:
     app.after_request(drain)
 
     csrf = CSRFProtect(app)
-    app.register_blueprint(files)
-    _ = csrf
+    # A browser attaches no bearer token by itself, so no other site can make it call these.
+    csrf.exempt(api)
+    limit_forms(app).limit(FORM_POSTS, methods=["POST"])(pages)
+    for blueprint in (pages, files, api, operations):
+        app.register_blueprint(blueprint)
+    cli.register(app)
     return app
 
 

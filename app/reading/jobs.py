@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.reading.results import file_urls, shown
-from app.reading.visible import visible
+from app.reading.visible import is_id, visible
 from app.security import Viewer
 from db.engine import reading
 from db.models import Job, StoredFile
@@ -102,6 +102,25 @@ def recent_jobs(viewer: Viewer, *, limit: int = 50, before: str | None = None) -
         query = select(Job).where(Job.created_by == viewer.identity).order_by(Job.id.desc()).limit(limit)
         if before is not None:
             query = query.where(Job.id < visible(session, Job, before, viewer).id)
+        return job_views(session, session.scalars(query).all())
+
+
+def all_jobs(
+    *,
+    state: str | None = None,
+    type_: str | None = None,
+    queue: str | None = None,
+    limit: int = 50,
+    before: str | None = None,
+) -> list[JobView]:
+    """Everybody's jobs, newest first, for operators; `before` is the last id of the page before."""
+    query = select(Job).order_by(Job.id.desc()).limit(limit)
+    for column, wanted in ((Job.state, state), (Job.type, type_), (Job.queue, queue)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    if before is not None and is_id(before):
+        query = query.where(Job.id < before)
+    with reading() as session:
         return job_views(session, session.scalars(query).all())
 
 

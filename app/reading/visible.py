@@ -17,9 +17,14 @@ class NotFound(Exception):
     """No such thing, or none that this viewer may see; the two look the same from outside."""
 
 
+def is_id(text: str) -> bool:
+    """Whether the text is written as our ids are. PostgreSQL would refuse to compare anything else."""
+    return _ID.fullmatch(text) is not None
+
+
 def visible(session: Session, model: type[Row], id_: str, viewer: Viewer) -> Row:
     """The row with this id. Raises NotFound for an unknown, a malformed, or somebody else's id."""
-    row = session.get(model, id_) if _ID.fullmatch(id_) else None
+    row = session.get(model, id_) if is_id(id_) else None
     if row is None or not viewer.may_see(row.created_by):
         raise NotFound
     return row
