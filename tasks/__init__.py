@@ -3,8 +3,8 @@
 A new job type is one more module in this list.
 """
 
-from tasks import documents, emails, images
+from tasks import dead_letters, documents, emails, images
 from tasks.engine import drain, foreign, leases
 from tasks.engine.celery import app
 
-__all__ = ["app", "documents", "drain", "emails", "foreign", "images", "leases"]
+__all__ = ["app", "dead_letters", "documents", "drain", "emails", "foreign", "images", "leases"]

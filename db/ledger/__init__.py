@@ -2,7 +2,7 @@
 
 from db.ledger.cancel import cancel
 from db.ledger.effects import begin_effect, doubt_effect, forget_effect, record_receipt
-from db.ledger.enqueue import NewJob, enqueue, open_batch
+from db.ledger.enqueue import PUBLISH_GRACE, NewJob, enqueue, open_batch
 from db.ledger.errors import (
     AlreadyResolved,
     EffectUnknown,
@@ -17,10 +17,12 @@ from db.ledger.keys import Earlier, bind, reserve
 from db.ledger.letters import Letter, audit, discard, open_letter, replay, resolve
 from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
+from db.ledger.reconcile import missing, publish_again, still_held
 from db.ledger.start import Start, Unclaimed, checkpoint, claim, expired, renew, running_on, why_unclaimed
 from db.ledger.strangers import set_aside
 
 __all__ = [
+    "PUBLISH_GRACE",
     "AlreadyResolved",
     "Due",
     "Earlier",
@@ -51,9 +53,11 @@ __all__ = [
     "forget_effect",
     "lose",
     "mark_published",
+    "missing",
     "open_batch",
     "open_letter",
     "park",
+    "publish_again",
     "record_receipt",
     "release",
     "renew",
@@ -62,6 +66,7 @@ __all__ = [
     "resolve",
     "running_on",
     "set_aside",
+    "still_held",
     "stop",
     "take_overdue",
     "why_unclaimed",

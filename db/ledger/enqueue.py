@@ -30,15 +30,15 @@ class NewJob:
     position: int | None = None
 
 
-def enqueue(connection: Connection, new: Sequence[NewJob]) -> list[str]:
-    """Insert the jobs and return their ids, in order."""
+def enqueue(connection: Connection, new: Sequence[NewJob], *, grace: timedelta = PUBLISH_GRACE) -> list[str]:
+    """Insert the jobs and return their ids, in order. The relay leaves them alone for `grace`."""
     ids = [new_id() for _ in new]
     for parked in (False, True):
         rows = [
             _row(id_, job) for id_, job in zip(ids, new, strict=True) if (job.run_at is not None) is parked
         ]
         if rows:
-            connection.execute(_INSERT_PARKED if parked else _INSERT_READY, rows)
+            connection.execute(_PARKED if parked else _READY.values(due_at=now(grace)), rows)
     return ids
 
 
@@ -49,8 +49,8 @@ def open_batch(connection: Connection, *, kind: str, total: int, created_by: str
     return id_
 
 
-_INSERT_READY = insert(jobs).values(state=State.QUEUED, due_at=now(PUBLISH_GRACE))
-_INSERT_PARKED = insert(jobs).values(state=State.WAITING)
+_READY = insert(jobs).values(state=State.QUEUED)
+_PARKED = insert(jobs).values(state=State.WAITING)
 
 
 def _row(id_: str, job: NewJob) -> dict[str, Any]:

@@ -25,7 +25,9 @@ class Earlier:
     batch_id: str | None
 
 
-def reserve(connection: Connection, key: str, *, fingerprint: str) -> Earlier | None:
+def reserve(
+    connection: Connection, key: str, *, fingerprint: str, lifetime: timedelta = KEY_LIFETIME
+) -> Earlier | None:
     """Take the key for this transaction; None means it is ours and `bind` must follow.
 
     Of two requests at once the second waits here for the first one's commit. Raises KeyReused when the
@@ -34,7 +36,7 @@ def reserve(connection: Connection, key: str, *, fingerprint: str) -> Earlier | 
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     inserted = connection.execute(
         dialect.insert(_keys)
-        .values(key=key, state="reserved", fingerprint=fingerprint, expires_at=now(KEY_LIFETIME))
+        .values(key=key, state="reserved", fingerprint=fingerprint, expires_at=now(lifetime))
         .on_conflict_do_nothing()
         .returning(_keys.c.key)
     ).one_or_none()
@@ -48,7 +50,7 @@ def reserve(connection: Connection, key: str, *, fingerprint: str) -> Earlier | 
     ).one()
     known, job_id, expired, batch_id = row
     if expired or _free_again(connection, job_id, batch_id):
-        _retake(connection, key, fingerprint)
+        _retake(connection, key, fingerprint, lifetime)
         return None
     if known != fingerprint:
         raise KeyReused(key)
@@ -68,7 +70,7 @@ def _free_again(connection: Connection, job_id: str | None, batch_id: str | None
     return alive == 0
 
 
-def _retake(connection: Connection, key: str, fingerprint: str) -> None:
+def _retake(connection: Connection, key: str, fingerprint: str, lifetime: timedelta) -> None:
     connection.execute(
         update(_keys)
         .where(_keys.c.key == key)
@@ -78,6 +80,6 @@ def _retake(connection: Connection, key: str, fingerprint: str) -> None:
             receipt=None,
             fingerprint=fingerprint,
             created_at=now(),
-            expires_at=now(KEY_LIFETIME),
+            expires_at=now(lifetime),
         )
     )

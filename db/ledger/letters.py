@@ -30,10 +30,12 @@ class Letter:
     @property
     def fingerprint(self) -> str:
         """Equal for failures of one kind: the type, the code, and where in the code it broke."""
+        if self.job_id is None:
+            # The name in a foreign message is anybody's invention, and each would be an alert of its own.
+            return _short(f"{self.queue}|{self.reason}|{self.code}")
         # Line numbers move with every release; the last function named is what stays.
         where = re.findall(r'File "([^"]+)", line \d+, in (\S+)', self.traceback or "")[-1:]
-        parts = f"{self.type}|{self.reason}|{self.code}|{where}"
-        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+        return _short(f"{self.type}|{self.reason}|{self.code}|{where}")
 
 
 def open_letter(connection: Connection, letter: Letter) -> str:
@@ -109,6 +111,10 @@ def resolve(connection: Connection, letter_id: str, *, happened: bool, actor: st
 def audit(connection: Connection, *, actor: str, action: str, target: str, details: dict[str, Any]) -> None:
     """Append what a person did; the table refuses to be rewritten."""
     connection.execute(insert(audit_log).values(actor=actor, action=action, target=target, details=details))
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _open(connection: Connection, letter_id: str) -> Row[Any]:

@@ -5,8 +5,9 @@ from datetime import timedelta
 import structlog
 
 from db import ledger
-from db.engine import transaction
+from tasks.engine.announce import announce
 from tasks.engine.celery import app
+from tasks.engine.outbox import unit_of_work
 from tasks.engine.patience import until_database_answers
 
 log = structlog.get_logger()
@@ -41,11 +42,13 @@ def take_in(objection: str, name: str, queue: str, job_id: str | None, shown: st
     )
 
     def commit() -> bool:
-        with transaction() as connection:
+        with unit_of_work() as work:
+            connection = work.session.connection()
             unknown = job_id if objection == "unknown_task" else None
             if unknown is not None and ledger.set_aside(connection, unknown, window=DEPLOY_WINDOW):
                 return True
             ledger.open_letter(connection, letter)
+            announce(work, letter)
             return False
 
     ours = until_database_answers(commit)

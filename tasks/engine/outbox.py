@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import structlog
@@ -15,6 +15,7 @@ from db.engine import autocommit, get_engine
 from db.models import Base
 from tasks.engine.job import JobType, P
 from tasks.engine.publisher import BrokerUnavailable, publisher
+from tasks.engine.wake import ring
 
 log = structlog.get_logger()
 
@@ -95,7 +96,8 @@ class UnitOfWork:
 
     def _insert(self, new: list[ledger.NewJob]) -> list[JobHandle]:
         connection = self.session.connection()
-        ids = ledger.enqueue(connection, new)
+        grace = timedelta() if len(new) > _PUBLISH_AT_ONCE else ledger.PUBLISH_GRACE
+        ids = ledger.enqueue(connection, new, grace=grace)
         if self._unbound_key is not None:
             ledger.bind(connection, self._unbound_key, ids[0])
             self._unbound_key = None
@@ -122,7 +124,10 @@ def unit_of_work(*, created_by: str = "system") -> Iterator[UnitOfWork]:
 
 def publish_committed(jobs: Sequence[ledger.Due]) -> None:
     """Send the messages of jobs whose rows are committed; leave what fails, or is too much, to the relay."""
-    if not jobs or len(jobs) > _PUBLISH_AT_ONCE:
+    if not jobs:
+        return
+    if len(jobs) > _PUBLISH_AT_ONCE:
+        ring()
         return
     try:
         publisher().publish(jobs)

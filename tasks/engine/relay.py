@@ -1,7 +1,7 @@
 """The relay publishes every unfinished job that is overdue. Any number of them may run at once."""
 
 import signal
-import threading
+import time
 from types import FrameType
 
 import structlog
@@ -11,8 +11,10 @@ from db.engine import autocommit, transaction
 from tasks.engine.job import JOBS
 from tasks.engine.patience import until_database_answers
 from tasks.engine.publisher import BrokerUnavailable, Publisher
+from tasks.engine.reconcile import LOOK_EVERY_S, Reconciler
 from tasks.engine.settle import settle
 from tasks.engine.verdict import WorkerLost
+from tasks.engine.wake import Bell
 
 log = structlog.get_logger()
 
@@ -27,20 +29,27 @@ class Relay:
 
     def __init__(self) -> None:
         self._publisher = Publisher(_PUBLISH_TIMEOUT_S)
-        self._stopping = threading.Event()
+        self._reconciler = Reconciler()
+        self._stopping = False
 
     def stop(self, _signum: int = 0, _frame: FrameType | None = None) -> None:
         """End the loop (also as a signal handler)."""
-        self._stopping.set()
+        self._stopping = True
 
     def run(self) -> None:
         """Work until stopped."""
+        bell = Bell()
         log.info("relay.started")
-        while not self._stopping.is_set():
+        look_at = time.monotonic()
+        while not self._stopping:
             busy = until_database_answers(self.tick)
+            if time.monotonic() >= look_at:
+                until_database_answers(self._reconciler.look)
+                look_at = time.monotonic() + LOOK_EVERY_S
             if not busy:
-                self._stopping.wait(TICK_S)
+                bell.wait(TICK_S)
         self._publisher.close()
+        bell.close()
         log.info("relay.stopped")
 
     def tick(self) -> bool:

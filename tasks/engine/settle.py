@@ -3,8 +3,9 @@
 import structlog
 
 from db import ledger
-from db.engine import transaction
+from tasks.engine.announce import announce
 from tasks.engine.job import JobType, P
+from tasks.engine.outbox import unit_of_work
 from tasks.engine.patience import until_database_answers
 from tasks.engine.verdict import Bury, Lose, Park, judge
 
@@ -16,7 +17,8 @@ def settle(job: JobType[P], start: ledger.Start, error: BaseException) -> None:
     verdict = judge(job, start, error)
 
     def commit() -> None:
-        with transaction() as connection:
+        with unit_of_work() as work:
+            connection = work.session.connection()
             match verdict:
                 case Park(failure, delay, charge):
                     ledger.park(connection, start, failure, delay=delay, charge=charge)
@@ -24,6 +26,7 @@ def settle(job: JobType[P], start: ledger.Start, error: BaseException) -> None:
                     ledger.lose(connection, start, failure)
                 case Bury(failure, letter):
                     ledger.bury(connection, start, failure, letter)
+                    announce(work, letter)
 
     try:
         until_database_answers(commit)
