@@ -90,6 +90,8 @@ class Settings(BaseSettings):
     smtp_timeout_seconds: float = 20
     mail_from: str = "Background jobs <jobs@localhost.test>"
     site_owner_email: Email = "owner@localhost.test"
+    # Where people can read what was sent; pages link to it. Only where mail goes to a local sink.
+    outbox_url: str | None = None
     alert_email: Email | None = None
     alert_webhook_url: str | None = None
 

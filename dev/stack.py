@@ -47,6 +47,7 @@ class Stack:
             chosen["BROKER_URL"] = f"redis://{ports.LOOPBACK}:{valkey_port}/0"
         if smtp_port is not None:
             chosen["SMTP_URL"] = f"smtp://{ports.LOOPBACK}:{smtp_port}"
+            chosen["OUTBOX_URL"] = f"http://{ports.LOOPBACK}:{outbox_port}"
         chosen = {name: value for name, value in chosen.items() if name not in given}
         return cls(mine, chosen, folder, valkey_port, smtp_port, outbox_port)
 

@@ -1,8 +1,9 @@
 """The contact form."""
 
+from typing import ClassVar
+
 from flask.typing import ResponseReturnValue
 from wtforms import StringField, TextAreaField
-from wtforms.validators import InputRequired
 
 from app.intake.emails import send_contact
 from app.intake.submissions import Submission
@@ -19,13 +20,19 @@ _SAMPLE = {
 
 
 class ContactForm(PageForm):
-    """Who writes, and what. Whether the address is one is checked where every mail is."""
+    """Who writes, and what."""
 
     slot = "contact"
-    name = StringField("Your name", [InputRequired("Enter your name.")], id="contact-name")
-    email = StringField("E-mail address", [InputRequired("Enter your e-mail address.")], id="contact-email")
-    subject = StringField("Subject", [InputRequired("Enter a subject.")], id="contact-subject")
-    message = TextAreaField("Message", [InputRequired("Enter a message.")], id="contact-message")
+    missing: ClassVar = {
+        "name": "Enter your name.",
+        "email": "Enter your e-mail address.",
+        "subject": "Enter a subject.",
+        "message": "Enter a message.",
+    }
+    name = StringField("Your name", id="contact-name")
+    email = StringField("E-mail address", id="contact-email")
+    subject = StringField("Subject", id="contact-subject")
+    message = TextAreaField("Message", id="contact-message")
 
 
 @pages.post("/contact")

@@ -31,8 +31,10 @@ def exact(instant: datetime) -> str:
 
 
 def duration(length: timedelta) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+    """`less than 0.1 s`, `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
     seconds = max(0.0, length.total_seconds())
+    if seconds < 0.1:
+        return "less than 0.1 s"
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:

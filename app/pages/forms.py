@@ -1,7 +1,11 @@
-"""What the three forms share: the hidden fields, and faults that stand beside their fields."""
+"""What the three forms share: the hidden fields, and faults that stand beside their fields.
+
+The forms hold what was typed and judge nothing: `app.intake` does, for pages and API alike.
+"""
 
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +34,8 @@ class PageForm(FlaskForm):  # type: ignore[misc]  # Flask-WTF publishes no types
 
     slot: ClassVar[str]
     at_most: ClassVar[int] = 0
+    # What to say instead of "must not be blank", by field.
+    missing: ClassVar[Mapping[str, str]] = {}
     # Made with the page, so that a second click on the same form is answered with the first one's jobs.
     submission = HiddenField(default=lambda: uuid.uuid4().hex)
 
@@ -48,9 +54,13 @@ class PageForm(FlaskForm):  # type: ignore[misc]  # Flask-WTF publishes no types
         reasons = refused.fields or {"": refused.message}
         for name, message in reasons.items():
             if name in self._fields:
-                self[name].errors = [*self[name].errors, message]
+                self[name].errors = [self._said(name, message)]
             else:
                 self.form_errors.append(message)
+
+    def _said(self, name: str, message: str) -> str:
+        blank = not str(self[name].data or "").strip()
+        return self.missing.get(name, message) if blank else message
 
     def faults(self) -> list[Fault]:
         """What is wrong, in the order of the fields."""

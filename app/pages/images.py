@@ -26,8 +26,10 @@ class ImagesForm(PageForm):
     at_most = 20
     file = MultipleFileField("Pictures", id="images-file")
     widths = StringField("Widths", default=", ".join(map(str, _DEFAULTS.widths)), id="images-widths")
-    format = SelectField("Format", choices=_FORMATS, default=_DEFAULTS.format, id="images-format")
-    quality = StringField("Quality, 1 to 100", default=str(_DEFAULTS.quality), id="images-quality")
+    format = SelectField(
+        "Format", choices=_FORMATS, default=_DEFAULTS.format, id="images-format", validate_choice=False
+    )
+    quality = StringField("Quality", default=str(_DEFAULTS.quality), id="images-quality")
 
 
 @pages.post("/images")

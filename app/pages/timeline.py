@@ -33,8 +33,8 @@ def timeline(job: JobView) -> list[Step]:
             again = "for another attempt" if job.attempts else "for a free worker"
             steps.append(Step("current", "queued", "Queued", note=f"Waits {again}"))
         case State.WAITING:
-            title = "Next attempt" if job.attempts else "Starts"
-            steps.append(Step("current", "waiting", f"Waiting: {title.lower()}", job.due_at, _attempts(job)))
+            what = "the next attempt" if job.attempts else "its start time"
+            steps.append(Step("current", "waiting", f"Waiting for {what}", job.due_at))
         case State.RUNNING if job.cancel_requested:
             steps.append(Step("ahead", "ahead", "Stops", note="Cancelled; it stops at its next checkpoint"))
             return steps
@@ -63,7 +63,7 @@ def _start(job: JobView) -> Step:
 def _attempts(job: JobView) -> str:
     if job.attempts == 0:
         return ""
-    of = f" of {job.max_attempts} at most" if job.max_attempts and job.attempts <= job.max_attempts else ""
+    of = f" of up to {job.max_attempts}" if job.max_attempts and job.attempts <= job.max_attempts else ""
     return f"Attempt {job.attempts}{of}"
 
 

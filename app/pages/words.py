@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from app.pages.findings import score
 from app.reading.batches import BatchView
 from app.reading.jobs import JobView
 from db.models.jobs import State
@@ -67,7 +68,7 @@ def outcome(job: JobView) -> str:
 
 def _outcome_of_analysis(answer: Mapping[str, Any]) -> str:
     if "score" in answer:
-        return f"{answer['label'].capitalize()}, {answer['score']:+.2f}"
+        return f"{answer['label'].capitalize()}, {score(answer['score'])}"
     if "summary" in answer:
         return str(answer["title"] or answer["summary"])
     if "dates" in answer:

@@ -61,6 +61,7 @@ function show(html) {
   document.title = page.title;
   document.querySelector("main").replaceWith(fresh);
   fresh.querySelector("[data-files-lost]")?.remove();
+  fresh.querySelector("#summary").removeAttribute("autofocus");
   startUploads(fresh, kept);
   fresh.querySelector("#summary").focus();
   return "";
