@@ -33,10 +33,11 @@ def create_app() -> Application:
     app.after_request(secure)
     app.after_request(drain)
 
+    # Before the check of the forms' tokens, so that guesses count too.
+    limit_forms(app).limit(FORM_POSTS, methods=["POST"])(pages)
     csrf = CSRFProtect(app)
     # A browser attaches no bearer token by itself, so no other site can make it call these.
     csrf.exempt(api)
-    limit_forms(app).limit(FORM_POSTS, methods=["POST"])(pages)
     for blueprint in (pages, files, api, operations):
         app.register_blueprint(blueprint)
     cli.register(app)

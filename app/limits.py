@@ -52,9 +52,16 @@ class BoundedRequest(Request):
         super().__init__(environ, *args, **named)
         files = self.mimetype == "multipart/form-data"
         self.max_content_length = request_bytes() if files else MAX_BODY_BYTES
+        self._received: list[BoundedFile] = []
 
     def _get_file_stream(self, *_args: Any, **_named: Any) -> IO[bytes]:
-        return BoundedFile()
+        self._received.append(BoundedFile())
+        return self._received[-1]
+
+    def close(self) -> None:
+        """At the end of every request, also when its form was never read to the end."""
+        for file in self._received:
+            file.close()
 
 
 def drain(response: Response) -> Response:

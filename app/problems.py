@@ -1,5 +1,6 @@
 """Errors as the outside sees them: `application/problem+json` (RFC 9457) for programs, a page for people."""
 
+import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -146,8 +147,13 @@ def _http(error: HTTPException) -> Response:
 
 
 def _bug(error: Exception) -> Response:
-    # The traceback's frames, not the error's text: that may quote what the request brought.
-    log.error("request.failed", error=type(error).__name__, endpoint=request.endpoint, exc_info=error)
+    # Where it happened, and not what the error says: that may quote what the request brought.
+    log.error(
+        "request.failed",
+        error=type(error).__qualname__,
+        endpoint=request.endpoint,
+        trace="".join(traceback.format_tb(error.__traceback__)),
+    )
     return answer(500, "Something went wrong on our side. It was logged.")
 
 

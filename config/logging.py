@@ -39,6 +39,8 @@ def configure_logging(settings: Settings) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=settings.log_level, force=True)
+    # It introduces itself at every look at the schema's version, which /readyz takes every few seconds.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(settings.log_level)),

@@ -5,7 +5,10 @@ from typing import TypeVar
 from flask import request
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from werkzeug.exceptions import RequestEntityTooLarge
+
 from app.intake.refusals import Refused, refuse_fields, refuse_invalid
+from app.limits import MAX_BODY_BYTES
 
 B = TypeVar("B", bound="Body")
 
@@ -19,9 +22,13 @@ class Body(BaseModel):
 def json_body(model: type[B]) -> B:
     """The body as `model`; no body at all counts as `{}`.
 
-    Raises Refused: 415 for another content type, 400 for broken JSON, 422 for what does not fit.
+    Raises Refused: 415 for another content type, 400 for broken JSON, 422 for what does not fit; and
+    RequestEntityTooLarge.
     """
     data = request.get_data(cache=False)
+    # Werkzeug cuts a chunked body off at the limit without a word.
+    if len(data) >= MAX_BODY_BYTES:
+        raise RequestEntityTooLarge
     if data and request.mimetype != "application/json":
         raise _wrong_type("application/json")
     try:
