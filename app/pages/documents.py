@@ -14,7 +14,7 @@ from app.pages.forms import PageForm
 from app.pages.samples import sample
 from app.pages.submitting import sample_wanted, submit_form
 
-_ANALYSES = [("summary", "Summary"), ("sentiment", "Sentiment"), ("extraction", "Extraction")]
+_ANALYSES = {"summary": "Summary", "sentiment": "Sentiment", "extraction": "Extraction"}
 
 
 class DocumentsForm(PageForm):

@@ -16,7 +16,7 @@ from app.pages.submitting import sample_wanted, submit_form
 from services.images.options import ResizeOptions
 
 _DEFAULTS = ResizeOptions()
-_FORMATS = [("webp", "WebP"), ("avif", "AVIF"), ("jpeg", "JPEG"), ("png", "PNG")]
+_FORMATS = {"webp": "WebP", "avif": "AVIF", "jpeg": "JPEG", "png": "PNG"}
 
 
 class ImagesForm(PageForm):

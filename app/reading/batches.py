@@ -78,5 +78,5 @@ def batch_view(session: Session, row: Batch, jobs: list[JobView]) -> BatchView:
 def batch_counts(session: Session, batch_id: str) -> dict[str, int]:
     """How many of its jobs are in each state; every state is there."""
     by_state = select(Job.state, func.count()).where(Job.batch_id == batch_id).group_by(Job.state)
-    found: dict[str, int] = dict(row.tuple() for row in session.execute(by_state))
+    found: dict[str, int] = dict(session.execute(by_state).all())
     return {state.value: found.get(state, 0) for state in State}
