@@ -14,21 +14,21 @@ from rich.live import Live
 from config.settings import ROOT, VAR, Settings
 from db.models.jobs import State
 from dev import ports
-from dev.access import development_token
 from dev.demo_board import Board, Row
 from dev.demo_client import Client
-from dev.errors import CannotStart, ProgramEnded, StopRequested
+from dev.errors import CannotStart, ProgramFailed, StopRequested
 from dev.run import child_environment, only_copy, start_processes, start_services
 from dev.stack import Stack
 from dev.supervisor import Supervisor
 
 FOLDER = VAR / "demo"
 TO = "ada@example.test"
+WIDTH = 100  # columns, where no terminal says otherwise
 
 
 def main() -> int:
     """0 when every job came to what it should."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     try:
         with only_copy(FOLDER):
             start_afresh(FOLDER)
@@ -37,7 +37,7 @@ def main() -> int:
     except StopRequested:
         console.print("make demo: stopped.")
         return 130
-    except (CannotStart, ProgramEnded) as reason:
+    except (CannotStart, ProgramFailed) as reason:
         print(f"make demo: {reason}", file=sys.stderr, flush=True)
         return 1
 
@@ -50,9 +50,8 @@ def demonstrate(stack: Stack, console: Console) -> int:
     with Supervisor(output=sys.stdout, environment=environment, folder=ROOT) as supervisor:
         start_services(supervisor, stack)
         start_processes(supervisor, stack, include=["dev.demo_jobs"])
-        token = development_token(stack.folder, stack.configured.port, environment, ROOT)
         board = Board()
-        client = Client(stack.address, token)
+        client = Client(stack.address, stack.token_file.read_text().strip())
         submit(board, client)
         client.close()
         with Live(console=console, auto_refresh=False) as live:
@@ -62,7 +61,7 @@ def demonstrate(stack: Stack, console: Console) -> int:
                 live.update(board.table(), refresh=True)
                 return board.finished
 
-            supervisor.wait_until(finished, what="the last job", seconds=90)
+            supervisor.wait_until(finished, program="worker", seconds=90)
         return report(board, stack, console)
 
 

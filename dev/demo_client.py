@@ -22,7 +22,7 @@ class Client:
         body = {
             "template": "welcome",
             "to": {"email": to, "name": "Ada"},
-            "context": {"name": "Ada", "link": "https://example.test/start"},
+            "context": {"name": "Ada"},
         }
         return str(self._accepted("/emails", json=body, headers={"Idempotency-Key": key})["job"]["id"])
 

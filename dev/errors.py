@@ -5,13 +5,12 @@ class CannotStart(Exception):
     """Something a person has to change first; the message says what, in one line."""
 
 
-class ProgramEnded(Exception):
-    """One program of the stack ended by itself, so all the others have to stop too."""
+class ProgramFailed(Exception):
+    """One program of the stack is at fault, so all of them have to stop; what it printed says why."""
 
-    def __init__(self, name: str, returncode: int) -> None:
-        super().__init__(f"{name} ended with exit code {returncode}")
-        self.name = name
-        self.returncode = returncode
+    def __init__(self, program: str, what: str) -> None:
+        super().__init__(f"{program} {what}")
+        self.program = program
 
 
 class StopRequested(Exception):

@@ -23,7 +23,7 @@ class Program:
     """Started on construction; raises OSError if the program cannot be executed.
 
     It leads its own session: Ctrl-C in the terminal reaches the runner alone, which then decides who stops
-    when. `ready` turns True once a printed line contains `ready_text`; without one it is True at once.
+    when. It is ready once a printed line contains `ready_text`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Program:
         ready_text: str | None = None,
     ) -> None:
         self.name = name
-        self.ready = ready_text is None
+        self._ready = ready_text is None
         self._ready_text = ready_text
         self.closed = False  # True once nothing more can be printed
         self._rest = b""
@@ -65,6 +65,10 @@ class Program:
         """The exit code (negative: the signal that ended it), or None while it runs."""
         return self._popen.poll()
 
+    def is_ready(self) -> bool:
+        """Whether it has said that it is ready; True at once if it was not asked to."""
+        return self._ready
+
     def read_lines(self) -> Iterator[str]:
         """What it printed since the last call, in whole lines; the unfinished last one once it has ended."""
         while True:
@@ -78,7 +82,7 @@ class Program:
                 lines, self._rest = ([self._rest] if self._rest else []), b""
             for line in lines:
                 text = line.decode("utf-8", "replace").rstrip("\r")
-                self.ready = self.ready or (self._ready_text or "") in text
+                self._ready = self._ready or (self._ready_text or "") in text
                 yield text
             if self.closed:
                 return

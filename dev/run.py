@@ -10,19 +10,18 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from honcho.environ import parse_procfile
 
 from config.settings import ROOT, VAR
-from dev.access import development_token
-from dev.errors import CannotStart, ProgramEnded, StopRequested
+from dev.errors import CannotStart, ProgramFailed, StopRequested
 from dev.services import mail_command, valkey_answers, valkey_command
 from dev.stack import Stack
 from dev.supervisor import Supervisor
-from dev.web import status
+from dev.web import answers
 
-OK = 200
 WORKER_READY = "worker is ready"  # what dev.announce prints; importing it here would import Celery
 SECONDS_TO_START = 60
 
@@ -38,7 +37,7 @@ def main() -> int:
     except StopRequested:
         print("\nmake run: everything has stopped.", flush=True)
         return 0
-    except (CannotStart, ProgramEnded) as reason:
+    except (CannotStart, ProgramFailed) as reason:
         print(f"make run: {reason}", file=sys.stderr, flush=True)
         return 1
     return 0
@@ -50,46 +49,52 @@ def run(stack: Stack) -> None:
     with Supervisor(output=sys.stdout, environment=environment, folder=ROOT) as supervisor:
         start_services(supervisor, stack)
         start_processes(supervisor, stack)
-        token = development_token(stack.folder, stack.configured.port, environment, ROOT)
         supervisor.speak_up()
-        print(summary(stack, token), flush=True)
+        print(summary(stack), flush=True)
         supervisor.watch()
 
 
 def start_services(supervisor: Supervisor, stack: Stack) -> None:
-    """The broker and the mail server, where they are ours, and the migrated database."""
+    """The broker and the mail server, where they are ours to start."""
     if stack.smtp_port is not None and stack.outbox_port is not None:
         command = mail_command(stack.smtp_port, stack.outbox_port, stack.folder / "outbox")
         supervisor.start("mail", command, needed=True)
     if (port := stack.valkey_port) is not None:
         supervisor.start("valkey", valkey_command(port, stack.folder / "valkey"), needed=True)
-        supervisor.wait_until(lambda: valkey_answers(port), what="Valkey", seconds=SECONDS_TO_START)
-    supervisor.run("release", procfile()["release"])
+        supervisor.wait_until(lambda: valkey_answers(port), program="valkey", seconds=SECONDS_TO_START)
 
 
 def start_processes(supervisor: Supervisor, stack: Stack, *, include: Sequence[str] = ()) -> None:
-    """Every other line of the Procfile; returns when web, Flower and each worker answer.
+    """The Procfile's processes; returns when web, Flower and each worker answer.
 
     `include` names further modules for the workers to import.
     """
+    commands = procfile()
+    # These two touch no table until somebody asks, so they may load while the database is migrated.
+    early = {name: commands.pop(name) for name in ("web", "flower")}
+    for name, command in early.items():
+        supervisor.start(name, command)
+    # What the Procfile's release phase does, and the development token.
+    del commands["release"]
+    supervisor.run("release", [sys.executable, "-m", "dev.prepare", str(stack.token_file)])
+
     workers = []
-    for name, command in procfile().items():
+    for name, command in commands.items():
         if name.startswith("worker"):
             announced = [*command, "--include", ",".join(("dev.announce", *include))]
             workers.append(supervisor.start(name, announced, ready_text=WORKER_READY))
-        elif name != "release":
+        else:
             supervisor.start(name, command)
-    web, flower = stack.configured.port, stack.configured.flower_port
-    supervisor.wait_until(lambda: status(web, "/readyz") == OK, what="web", seconds=SECONDS_TO_START)
-    supervisor.wait_until(
-        lambda: all(worker.ready for worker in workers), what="a worker", seconds=SECONDS_TO_START
-    )
-    supervisor.wait_until(
-        lambda: status(flower, "/healthcheck") == OK, what="Flower", seconds=SECONDS_TO_START
-    )
+    for worker in workers:
+        supervisor.wait_until(worker.is_ready, program=worker.name, seconds=SECONDS_TO_START)
+    for name, port, path in (
+        ("web", stack.configured.port, "/readyz"),
+        ("flower", stack.configured.flower_port, "/healthcheck"),
+    ):
+        supervisor.wait_until(partial(answers, port, path), program=name, seconds=SECONDS_TO_START)
 
 
-def procfile() -> Mapping[str, list[str]]:
+def procfile() -> dict[str, list[str]]:
     """The Procfile's commands by name, split as a shell would; each is one process."""
     lines = parse_procfile((ROOT / "Procfile").read_text()).processes
     return {name: shlex.split(line) for name, line in lines.items()}
@@ -102,14 +107,14 @@ def child_environment(chosen: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **chosen, "PATH": path, "PYTHONUNBUFFERED": "1"}
 
 
-def summary(stack: Stack, token: str) -> str:
+def summary(stack: Stack) -> str:
     """What a person needs now: addresses, logins, the token, and how to stop."""
     configured = stack.configured
     lines = {"Pages": stack.address, "Console": f"{stack.address}/console  (%s / %s)" % stack.console_login}
     lines["Flower"] = f"http://127.0.0.1:{configured.flower_port}  (%s / %s)" % stack.flower_login
     if stack.outbox_port is not None:
         lines["Outbox"] = f"http://127.0.0.1:{stack.outbox_port}  every mail sent, delivered to nobody"
-    lines["API token"] = token
+    lines["API token"] = stack.token_file.read_text().strip()
     width = max(map(len, lines)) + 2
     body = "\n".join(f"  {name:<{width}}{value}" for name, value in lines.items())
     return f"\nReady.\n\n{body}\n\n  Ctrl-C stops everything.\n"

@@ -70,6 +70,11 @@ class Stack:
         name, _, password = login.partition(":")
         return name, password
 
+    @property
+    def token_file(self) -> Path:
+        """Holds the development API token."""
+        return self.folder / "development.token"
+
     def write(self) -> None:
         """Put what was chosen where a second terminal's `flask` and `celery` read it too."""
         lines = ["# Written by `make run`; your own settings belong into .env, which comes before this file."]

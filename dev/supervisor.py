@@ -19,7 +19,7 @@ from typing import Any, Self, TextIO
 from honcho.colour import get_colours
 from honcho.printer import Message, Printer
 
-from dev.errors import CannotStart, ProgramEnded, StopRequested
+from dev.errors import CannotStart, ProgramFailed, StopRequested
 from dev.program import Program
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -62,8 +62,8 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if isinstance(error, CannotStart | ProgramEnded):
-                self.speak_up(from_the_start=True)
+            if isinstance(error, ProgramFailed):
+                self.speak_up(of=error.program)
             self.stop()
         finally:
             signal.set_wakeup_fd(self._fd_before)
@@ -95,30 +95,31 @@ class Supervisor:
         return program
 
     def run(self, name: str, command: Sequence[str]) -> None:
-        """Run one program to its end; raise CannotStart if it fails."""
+        """Run one program to its end; raise ProgramFailed if it fails."""
         program = self.start(name, command)
         while program.returncode is None:
             self._look(1, expected=program)
         self._forget(program)
         if program.returncode:
-            raise CannotStart(f"{name} failed with exit code {program.returncode}; its last lines say why")
+            raise ProgramFailed(name, f"failed with exit code {program.returncode}")
 
-    def wait_until(self, ready: Callable[[], bool], *, what: str, seconds: float) -> None:
-        """Look until `ready` holds; raise CannotStart after `seconds`, ProgramEnded if one ends meanwhile."""
+    def wait_until(self, ready: Callable[[], bool], *, program: str, seconds: float) -> None:
+        """Look until `ready` holds; raise ProgramFailed after `seconds`, or if any program ends meanwhile."""
         deadline = time.monotonic() + seconds
         while not ready():
             if time.monotonic() > deadline:
-                raise CannotStart(f"{what} was not ready after {seconds:.0f} s")
+                raise ProgramFailed(program, f"was not ready after {seconds:.0f} s")
             self._look(0.1)
 
-    def speak_up(self, *, from_the_start: bool = False) -> None:
-        """Pass output on from now; until then it is held back, and shown only if the start fails."""
+    def speak_up(self, *, of: str | None = None) -> None:
+        """Pass output on from now. What was held back until then is shown of the one program `of`, if any."""
         held, self._held = self._held or [], None
-        for name, line in held if from_the_start else []:
-            self.say(line, name)
+        for name, line in held:
+            if name == of:
+                self.say(line, name)
 
     def watch(self) -> None:
-        """Pass output on until a program ends (ProgramEnded) or a person wants to stop (StopRequested)."""
+        """Pass output on until a program ends (ProgramFailed) or a person wants to stop (StopRequested)."""
         while True:
             self._look(None)
 
@@ -159,7 +160,8 @@ class Supervisor:
             raise StopRequested
         for program in self._programs:
             if program is not expected and program.returncode is not None:
-                raise ProgramEnded(program.name, program.returncode)
+                self._print_output(program)
+                raise ProgramFailed(program.name, f"ended with exit code {program.returncode}")
 
     def _pass_on(self, timeout: float | None) -> None:
         for key, _ in self._selector.select(timeout):

@@ -1,18 +1,19 @@
-"""What the runner asks over HTTP: are you ready, and do you know this token?"""
+"""What the runner asks over HTTP."""
 
 import http.client
-from collections.abc import Mapping
 
 from dev.ports import LOOPBACK
 
+OK = 200
 
-def status(port: int, path: str, headers: Mapping[str, str] | None = None) -> int | None:
-    """The HTTP status of a GET on the loopback port, or None while nothing answers there."""
+
+def answers(port: int, path: str) -> bool:
+    """Whether a GET on the loopback port is answered with 200."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=2)
     try:
-        connection.request("GET", path, headers=dict(headers or {}))
-        return connection.getresponse().status
+        connection.request("GET", path)
+        return connection.getresponse().status == OK
     except (OSError, http.client.HTTPException):
-        return None
+        return False
     finally:
         connection.close()

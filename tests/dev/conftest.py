@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 RUNNER = """
 import json, os, pathlib, sys
-from dev.errors import CannotStart, ProgramEnded, StopRequested
+from dev.errors import CannotStart, ProgramFailed, StopRequested
 from dev.supervisor import Supervisor
 
 programs, grace = json.loads(sys.argv[1]), float(sys.argv[2])
@@ -25,11 +25,11 @@ try:
     with Supervisor(output=sys.stdout, environment=os.environ, folder=pathlib.Path.cwd(), grace=grace) as all_of_them:
         for name, command, needed in programs:
             all_of_them.start(name, command, needed=needed)
-        all_of_them.speak_up(from_the_start=True)
+        all_of_them.speak_up()
         all_of_them.watch()
 except StopRequested:
     sys.exit(0)
-except (CannotStart, ProgramEnded) as reason:
+except (CannotStart, ProgramFailed) as reason:
     print(reason, file=sys.stderr)
     sys.exit(1)
 """
