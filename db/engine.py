@@ -8,6 +8,7 @@ a lease, a progress figure. Losing one only means that the job is looked at agai
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum, auto
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,16 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session
 
 from config.settings import get_settings
+
+
+class Use(Enum):
+    """What a connection is for; each use has its own pool, so none is reconfigured at every checkout."""
+
+    TRANSACTIONS = auto()
+    READING = auto()
+    STATEMENTS = auto()
+    RELAXED = auto()
+
 
 # A writer waits this long for SQLite's single write lock; our transactions last milliseconds.
 _SQLITE_BUSY_MS = 20_000
@@ -29,76 +40,75 @@ _POSTGRESQL_TIMEOUTS = {
 }
 
 
-def get_engine(*, durable: bool = True) -> Engine:
-    """The engine of this process for `DATABASE_URL`."""
-    return _engine(get_settings().database_url, durable)
+def get_engine() -> Engine:
+    """This process's engine for transactions on `DATABASE_URL`. Its commits are durable."""
+    return _engine(get_settings().database_url, Use.TRANSACTIONS)
 
 
-def build_engine(url: str, *, durable: bool = True) -> Engine:
-    """A new engine with this project's transaction rules; the caller disposes of it."""
+def reading_engine() -> Engine:
+    """This process's engine for reading. It opens no transaction, so on SQLite it takes no write lock."""
+    return _engine(get_settings().database_url, Use.READING)
+
+
+def build_engine(url: str, use: Use = Use.TRANSACTIONS) -> Engine:
+    """A new engine with this project's rules for `use`; the caller disposes of it."""
     if make_url(url).get_backend_name() == "sqlite":
-        return _build_sqlite(url, durable)
-    options = "" if durable else "-c synchronous_commit=off"
+        return _build_sqlite(url, use)
     return create_engine(
         url,
         pool_size=5,
         max_overflow=5,
         pool_timeout=5,
-        pool_pre_ping=True,
+        # A worker repeats its statement when the connection turns out to be dead; a request should not have to.
+        pool_pre_ping=use in (Use.TRANSACTIONS, Use.READING),
         skip_autocommit_rollback=True,
-        connect_args={**_POSTGRESQL_TIMEOUTS, "options": options},
+        isolation_level="READ COMMITTED" if use is Use.TRANSACTIONS else "AUTOCOMMIT",
+        connect_args={
+            **_POSTGRESQL_TIMEOUTS,
+            "options": "-c synchronous_commit=off" if use is Use.RELAXED else "",
+        },
     )
 
 
 @contextmanager
-def transaction(*, durable: bool = True) -> Iterator[Connection]:
+def transaction() -> Iterator[Connection]:
     """One transaction: committed at the end, rolled back on any error."""
-    with get_engine(durable=durable).begin() as connection:
+    with get_engine().begin() as connection:
         yield connection
 
 
 @contextmanager
 def autocommit(*, durable: bool = True) -> Iterator[Connection]:
     """A connection on which each statement is its own transaction: a third cheaper than BEGIN … COMMIT."""
-    with _autocommit_engine(get_settings().database_url, durable).connect() as connection:
+    use = Use.STATEMENTS if durable else Use.RELAXED
+    with _engine(get_settings().database_url, use).connect() as connection:
         yield connection
 
 
 @contextmanager
 def reading() -> Iterator[Session]:
-    """A session for reading, which takes no write lock on SQLite."""
-    engine = _autocommit_engine(get_settings().database_url, True)
-    with Session(engine, autoflush=False, expire_on_commit=False) as session:
+    """A session for reading."""
+    with Session(reading_engine(), autoflush=False, expire_on_commit=False) as session:
         yield session
 
 
 @cache
-def _engine(url: str, durable: bool) -> Engine:
-    return build_engine(url, durable=durable)
-
-
-@cache
-def _autocommit_engine(url: str, durable: bool) -> Engine:
-    return _engine(url, durable).execution_options(isolation_level="AUTOCOMMIT")
+def _engine(url: str, use: Use) -> Engine:
+    return build_engine(url, use)
 
 
 def dispose() -> None:
     """Close every pooled connection of this process."""
-    for durable in (True, False):
-        _engine(get_settings().database_url, durable).dispose()
-    _forget_engines()
-
-
-def _forget_engines() -> None:
+    for use in Use:
+        _engine(get_settings().database_url, use).dispose()
     _engine.cache_clear()
-    _autocommit_engine.cache_clear()
 
 
 # The parent's sockets stay the parent's: a child starts with no engine and builds its own.
-os.register_at_fork(after_in_child=_forget_engines)
+os.register_at_fork(after_in_child=_engine.cache_clear)
 
 
-def _build_sqlite(url: str, durable: bool) -> Engine:
+def _build_sqlite(url: str, use: Use) -> Engine:
     database = make_url(url).database
     if database and database != ":memory:":
         Path(database).parent.mkdir(parents=True, exist_ok=True)
@@ -110,17 +120,18 @@ def _build_sqlite(url: str, durable: bool) -> Engine:
         connection.isolation_level = None
         for pragma in (
             "journal_mode = WAL",
-            f"synchronous = {'FULL' if durable else 'NORMAL'}",
+            f"synchronous = {'NORMAL' if use is Use.RELAXED else 'FULL'}",
             "foreign_keys = ON",
             "cache_size = -16000",
         ):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def _on_begin(connection: Connection) -> None:
-        # A transaction that reads first and writes later fails at once with "database is locked" when another
-        # writer came between, whatever the timeout. Taking the write lock at the start waits instead.
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+    if use is Use.TRANSACTIONS:
+
+        @event.listens_for(engine, "begin")
+        def _on_begin(connection: Connection) -> None:
+            # A transaction that reads first and writes later fails at once with "database is locked" when another
+            # writer came between, whatever the timeout. Taking the write lock at the start waits instead.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine

@@ -7,7 +7,7 @@ from concurrent.futures import TimeoutError as NoAnswerYet
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.engine import get_engine
+from db.engine import reading_engine
 from db.migrate import is_current
 from tasks.engine import broker
 from tasks.engine.publisher import BrokerUnavailable
@@ -49,7 +49,7 @@ class Probe:
 def _database() -> str | None:
     try:
         # Reading only: a transaction would queue for SQLite's write lock.
-        current = is_current(get_engine().execution_options(isolation_level="AUTOCOMMIT"))
+        current = is_current(reading_engine())
     except SQLAlchemyError:
         return "cannot be reached"
     return None if current else "is not migrated: run `flask migrate`"

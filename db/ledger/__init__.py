@@ -13,8 +13,9 @@ from db.ledger.errors import (
     LetterNotFound,
     WrongResolution,
 )
+from db.ledger.groups import Group, open_group, replay_some
 from db.ledger.keys import Earlier, bind, reserve
-from db.ledger.letters import Letter, audit, discard, open_letter, replay, resolve
+from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, replay, resolve
 from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
 from db.ledger.reconcile import missing, publish_again, still_held
@@ -28,6 +29,7 @@ __all__ = [
     "Earlier",
     "EffectUnknown",
     "Failure",
+    "Group",
     "JobNotFound",
     "KeyReused",
     "LeaseLost",
@@ -35,6 +37,7 @@ __all__ = [
     "Letter",
     "LetterNotFound",
     "NewJob",
+    "Rewritten",
     "Start",
     "Unclaimed",
     "WrongResolution",
@@ -55,6 +58,7 @@ __all__ = [
     "mark_published",
     "missing",
     "open_batch",
+    "open_group",
     "open_letter",
     "park",
     "publish_again",
@@ -62,6 +66,7 @@ __all__ = [
     "release",
     "renew",
     "replay",
+    "replay_some",
     "reserve",
     "resolve",
     "running_on",

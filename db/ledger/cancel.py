@@ -9,6 +9,9 @@ from db.ledger.tables import jobs
 from db.models.jobs import FINAL, State
 from db.types import now
 
+# What a cancelled job's row says.
+CANCELLED = {"error_code": "cancelled", "error_message": "The job was cancelled."}
+
 
 def cancel(connection: Connection, job_id: str) -> str:
     """Cancel the job and return its state afterwards (`running` until its next checkpoint). Raises JobNotFound.
@@ -24,6 +27,12 @@ def cancel(connection: Connection, job_id: str) -> str:
         return str(state)
     values: dict[str, Any] = {"cancel_requested_at": now()}
     if state != State.RUNNING:
-        values |= {"state": State.CANCELLED, "due_at": None, "published_at": None, "finished_at": now()}
+        values |= {
+            "state": State.CANCELLED,
+            "due_at": None,
+            "published_at": None,
+            "finished_at": now(),
+            **CANCELLED,
+        }
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(values))
     return str(values.get("state", state))

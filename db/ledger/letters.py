@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
@@ -38,6 +39,14 @@ class Letter:
         return _short(f"{self.type}|{self.reason}|{self.code}|{where}")
 
 
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A payload that a person corrected. Whoever hands it in has checked it against its type's schema."""
+
+    payload: dict[str, Any]
+    version: int
+
+
 def open_letter(connection: Connection, letter: Letter) -> str:
     """Insert the letter and return its id."""
     id_ = new_id()
@@ -59,19 +68,29 @@ def open_letter(connection: Connection, letter: Letter) -> str:
     return id_
 
 
-def replay(connection: Connection, letter_id: str, *, actor: str, note: str = "") -> str:
-    """Queue the letter's job again with a clean count and return the job's id.
+def replay(
+    connection: Connection,
+    letter_id: str,
+    *,
+    actor: str,
+    note: str = "",
+    wait: timedelta = timedelta(),
+    rewritten: Rewritten | None = None,
+) -> str:
+    """Queue the letter's job again with a clean count, or park it for `wait`, and return the job's id.
 
-    Raises LetterNotFound, AlreadyResolved, and WrongResolution for a letter without a job or with an
-    unknown outcome (that one is resolved, never replayed blindly).
+    `rewritten` takes the place of the job's payload; the audit log keeps the old one. Raises LetterNotFound,
+    AlreadyResolved, and WrongResolution for a letter without a job or with an unknown outcome (that one is
+    resolved, never replayed blindly).
     """
     letter = _open(connection, letter_id)
     if letter.job_id is None:
         raise WrongResolution("this letter is a message without a job; it can only be discarded")
     if letter.reason == "outcome_unknown":
         raise WrongResolution("its effect may have happened; resolve it as happened or as do-again")
-    _requeue(connection, letter.job_id)
-    _resolve(connection, letter, "replayed", actor, note)
+    details = {} if rewritten is None else _rewrite(connection, letter.job_id, rewritten)
+    _requeue(connection, letter.job_id, wait)
+    _resolve(connection, letter, "replayed", actor, note, details)
     return str(letter.job_id)
 
 
@@ -128,13 +147,23 @@ def _open(connection: Connection, letter_id: str) -> Row[Any]:
     return letter
 
 
-def _requeue(connection: Connection, job_id: str) -> None:
+def _rewrite(connection: Connection, job_id: str, new: Rewritten) -> dict[str, Any]:
+    """Change the payload of a dead job; returns the old one for the audit log."""
+    dead = (jobs.c.id == job_id, jobs.c.state == State.DEAD)
+    old = connection.execute(select(jobs.c.payload, jobs.c.payload_version).where(*dead)).one_or_none()
+    if old is None:
+        raise WrongResolution("its job is not dead, so its payload stays")
+    connection.execute(update(jobs).where(*dead).values(payload=new.payload, payload_version=new.version))
+    return {"payload_before": old.payload, "payload_version_before": old.payload_version}
+
+
+def _requeue(connection: Connection, job_id: str, wait: timedelta = timedelta()) -> None:
     connection.execute(
         update(jobs)
         .where(jobs.c.id == job_id, jobs.c.state == State.DEAD)
         .values(
-            state=State.QUEUED,
-            due_at=now(),
+            state=State.WAITING if wait else State.QUEUED,
+            due_at=now(wait),
             published_at=None,
             failures=0,
             losses=0,
@@ -144,7 +173,14 @@ def _requeue(connection: Connection, job_id: str) -> None:
     )
 
 
-def _resolve(connection: Connection, letter: Row[Any], resolution: str, actor: str, note: str) -> None:
+def _resolve(
+    connection: Connection,
+    letter: Row[Any],
+    resolution: str,
+    actor: str,
+    note: str,
+    details: dict[str, Any] | None = None,
+) -> None:
     connection.execute(
         update(dead_letters)
         .where(dead_letters.c.id == letter.id)
@@ -155,5 +191,11 @@ def _resolve(connection: Connection, letter: Row[Any], resolution: str, actor: s
         actor=actor,
         action=f"dead_letter.{resolution}",
         target=str(letter.id),
-        details={"job_id": letter.job_id, "type": letter.type, "reason": letter.reason, "note": note},
+        details={
+            "job_id": letter.job_id,
+            "type": letter.type,
+            "reason": letter.reason,
+            "note": note,
+            **(details or {}),
+        },
     )

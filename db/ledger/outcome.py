@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, insert, update
 
+from db.ledger.cancel import CANCELLED
 from db.ledger.errors import LeaseLost
 from db.ledger.letters import Letter, open_letter
 from db.ledger.start import Start
@@ -59,10 +60,8 @@ def park(
         connection,
         start,
         {
-            **_back_to(State.WAITING, now(delay)),
+            **_back_to(State.WAITING, now(delay), failure.code, failure.message),
             "failures": jobs.c.failures + (1 if charge else 0),
-            "error_code": failure.code,
-            "error_message": failure.message,
         },
     )
     _record(connection, start, failure)
@@ -93,10 +92,12 @@ def lose(connection: Connection, start: Start, failure: Failure) -> None:
 
 def stop(connection: Connection, start: Start) -> None:
     """running → cancelled, at the job's own checkpoint. Raises LeaseLost."""
-    _move(connection, start, {**_ENDED, "state": State.CANCELLED})
+    _move(connection, start, {**_ENDED, "state": State.CANCELLED, **CANCELLED})
 
 
-def _back_to(state: State, due_at: now) -> dict[str, Any]:
+def _back_to(
+    state: State, due_at: now, code: str | None = None, message: str | None = None
+) -> dict[str, Any]:
     """Back among the jobs to be started, unless a cancel was asked for meanwhile."""
     cancelled = jobs.c.cancel_requested_at.is_not(None)
     return {
@@ -104,6 +105,8 @@ def _back_to(state: State, due_at: now) -> dict[str, Any]:
         "state": case((cancelled, State.CANCELLED), else_=state),
         "due_at": case((cancelled, None), else_=due_at),
         "finished_at": case((cancelled, now()), else_=None),
+        "error_code": case((cancelled, CANCELLED["error_code"]), else_=code),
+        "error_message": case((cancelled, CANCELLED["error_message"]), else_=message),
     }
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
 from db import ledger
-from db.engine import autocommit, get_engine, transaction
+from db.engine import autocommit, reading_engine, transaction
 from db.models import Base
 from services.errors import OutcomeUnknown, ServiceError
 from tasks.engine.patience import until_database_answers
@@ -19,6 +20,17 @@ Row = TypeVar("Row", bound=Base)
 
 class JobCancelled(Exception):
     """Raised by `checkpoint` once somebody has cancelled the job; the body lets it pass."""
+
+
+class NotYet(Exception):
+    """Raised by a body that has to wait for something else: parked for `wait`, free of charge, then started anew.
+
+    The message is shown with the job, and holds no contents.
+    """
+
+    def __init__(self, message: str, *, wait: timedelta) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 @dataclass
@@ -48,8 +60,7 @@ class Run:
     @cached_property
     def session(self) -> Session:
         """For reading. It holds no transaction open while the body works."""
-        engine = get_engine().execution_options(isolation_level="AUTOCOMMIT")
-        return Session(engine, autoflush=False, expire_on_commit=False)
+        return Session(reading_engine(), autoflush=False, expire_on_commit=False)
 
     def add(self, row: Row) -> Row:
         """Insert the row in the very transaction that ends the job in success."""

@@ -25,6 +25,7 @@ def run_job(job: JobType[P], job_id: str) -> None:
     try:
         result = job.body(job.payload.load(start.payload_version, start.payload), run)
         until_database_answers(lambda: _finish(run, result))
+        log.info("job.succeeded", job_id=job_id, type=job.name, attempt=start.attempt)
     except ledger.LeaseLost:
         log.warning("job.lease_lost", job_id=job_id, type=job.name, attempt=start.attempt)
     except JobCancelled:

@@ -10,6 +10,7 @@ from db.ledger import Failure, Letter, Start
 from services.errors import OutcomeUnknown, Permanent, SenderOutage, ServiceError, Transient
 from tasks.engine.job import JobType, P
 from tasks.engine.payload import PayloadInvalid, PayloadTooNew
+from tasks.engine.run import NotYet
 
 # A start whose end nobody can explain may be the machine's fault; three are the job's.
 MAX_LOSSES = 3
@@ -65,6 +66,8 @@ def judge(job: JobType[P], start: Start, error: BaseException) -> Verdict:
             return _bury(job, start, _failure(error), "permanent")
         case SenderOutage():
             return Park(_failure(error), error.retry_after or OUTAGE_WAIT, charge=False)
+        case NotYet():
+            return Park(Failure("parked", "not_yet", str(error)), error.wait, charge=False)
         case PayloadTooNew():
             failure = Failure(
                 "parked", "payload_too_new", "Written by a newer release; waits for a newer worker."

@@ -173,15 +173,22 @@ def upgrade() -> None:
         sqlite_where=sa.text("due_at IS NOT NULL"),
         postgresql_where=sa.text("due_at IS NOT NULL"),
     )
-    op.create_index("ix_jobs_state", "jobs", ["state", "id"], unique=False)
     op.create_index("ix_jobs_type", "jobs", ["type", "id"], unique=False)
     op.create_index(
         "ix_jobs_unfinished",
         "jobs",
-        ["queue", "state", "priority", "published_at"],
+        ["queue", "state", "published_at"],
         unique=False,
         sqlite_where=sa.text("due_at IS NOT NULL"),
         postgresql_where=sa.text("due_at IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_jobs_unsuccessful",
+        "jobs",
+        ["state", "id"],
+        unique=False,
+        sqlite_where=sa.text("error_code IS NOT NULL"),
+        postgresql_where=sa.text("error_code IS NOT NULL"),
     )
     op.create_table(
         "attempts",
@@ -294,13 +301,18 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_attempts_job_id"), table_name="attempts")
     op.drop_table("attempts")
     op.drop_index(
+        "ix_jobs_unsuccessful",
+        table_name="jobs",
+        sqlite_where=sa.text("error_code IS NOT NULL"),
+        postgresql_where=sa.text("error_code IS NOT NULL"),
+    )
+    op.drop_index(
         "ix_jobs_unfinished",
         table_name="jobs",
         sqlite_where=sa.text("due_at IS NOT NULL"),
         postgresql_where=sa.text("due_at IS NOT NULL"),
     )
     op.drop_index("ix_jobs_type", table_name="jobs")
-    op.drop_index("ix_jobs_state", table_name="jobs")
     op.drop_index(
         "ix_jobs_due",
         table_name="jobs",
