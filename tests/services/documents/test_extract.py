@@ -1,8 +1,10 @@
 """Every sample file either gives its text, in order, or is refused for the right reason."""
 
+import contextlib
 import csv
 import io
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +110,44 @@ def test_text_beyond_two_million_characters_is_cut_and_said_so() -> None:
 
 def test_broken_utf8_still_becomes_text() -> None:
     assert "good" in extract(io.BytesIO(b"good \xed\xa0\x80\xff text, " * 40), "a.txt").text
+
+
+RTF = (
+    r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Cyrillic;}}"
+    r"{\field{\*\fldinst HYPERLINK \"http://example.com\"}{\fldrslt link}} \f1 \'cf\'f0\'e8 \f0 na\u239?ve "
+    r"\u-10179?\u-8938? a\~b\line c\cell d\row {\deleted gone}{\pict 0a0b}{\*\x hidden}\{x\} "
+    r"{\uc2 \u8364\'80\'80}5 \bin3 abcend}"
+)
+
+
+def test_rtf_gives_what_the_page_shows() -> None:
+    text = extract(io.BytesIO(RTF.encode("ascii")), "a.rtf").text
+    assert text == "link При naïve 🔖 a b\nc | d\n{x} €5 end"
+
+
+def test_html_gives_lines_and_cells() -> None:
+    page = (
+        "<html><head><title>t</title></head><body><h1>Ti<b>t</b>le</h1><p>One <i>two</i>.<ul><li>a<li>b</ul>"
+        "<table><tr><td>x<td>y</table><script>no</script>end &eacute; &amp;"
+    )
+    assert extract(io.BytesIO(page.encode()), "a.html").text == "Title\nOne two.\na\nb\nx | y |\nend é &"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", "<html>" + "<div><p>word" * 300_000),
+        ("a.html", "<html>" + "<div>" * 400 + "</b>" * 500_000),
+        ("a.html", "<html>" + "<!--" * 900_000),
+        ("a.rtf", "{\\rtf1 " + '{\\field{\\*\\fldinst{HYPERLINK "' * 50_000),
+        ("a.rtf", "{\\rtf1 " + "{}" * 300_000),
+        ("a.rtf", "{\\rtf1 {\\fonttbl " + "\\f1\\fcharset1" * 200_000),
+    ],
+    ids=["unclosed", "unopened", "comments", "fields", "groups", "fonts"],
+)
+def test_no_markup_takes_more_than_ten_seconds(name: str, content: str) -> None:
+    # Processor time: other tests may share the machine.
+    begun = time.process_time()
+    with contextlib.suppress(errors.DocumentUnreadable):
+        extract(io.BytesIO(content.encode()), name)
+    assert time.process_time() - begun < 10
