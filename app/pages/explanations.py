@@ -16,6 +16,8 @@ _MEANINGS = {
     "worker_shutdown": "The worker was shut down in between; another one takes over.",
     "payload_invalid": "The job was written in a form that this release cannot read.",
     "payload_too_new": "The job was written by a newer release and waits for a worker of that release.",
+    "storage_unavailable": "The place where files are kept does not answer. It is tried again by itself.",
+    "file_gone": "A file that the job needs is no longer stored. Send it again.",
     "upload_gone": "The uploaded file is no longer stored. Send it again.",
     # E-mail
     "mailer_unavailable": "The mail server is down or busy. Nothing was delivered yet; it is tried again by itself.",
@@ -27,6 +29,9 @@ _MEANINGS = {
     "unknown_template": "There is no e-mail template of this name.",
     "template_broken": "A template of this site is broken. The people who run it have been told.",
     "bad_context": "The e-mail's variables do not fit its template.",
+    # Alerts
+    "webhook_unavailable": "The address for alerts does not answer. It is tried again by itself.",
+    "webhook_refused": "The address for alerts refuses them.",
     # Pictures
     "picture_refused": _PICTURE,
     "picture_empty": "The file is empty. Choose the picture again.",
