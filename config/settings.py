@@ -87,7 +87,7 @@ class Settings(BaseSettings):
     storage_url: str = "var/files"
 
     smtp_url: Annotated[str, AfterValidator(_smtp_url)] = "smtp://127.0.0.1:2525"
-    smtp_timeout_seconds: float = 20
+    smtp_timeout_seconds: float = Field(default=20, gt=0)
     mail_from: str = "Background jobs <jobs@localhost.test>"
     site_owner_email: Email = "owner@localhost.test"
     # Where people can read what was sent; pages link to it. Only where mail goes to a local sink.
@@ -97,7 +97,7 @@ class Settings(BaseSettings):
 
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
-    anthropic_model: str = "claude-sonnet-4-5"
+    anthropic_model: str = "claude-sonnet-5-5"
 
     console_username: str = "operator"
     console_password: SecretStr = SecretStr(DEVELOPMENT_SECRET)

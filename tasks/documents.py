@@ -26,7 +26,9 @@ class DocumentRef(Payload):
     max_retries=6,
     retry_backoff=15,
     retry_backoff_max=1_800,
-    time_limit=300,
+    # An answer may take 85 s, and a dense document some seconds before it.
+    soft_time_limit=120,
+    time_limit=150,
     owner="documents",
 )
 def analyse_document(ref: DocumentRef, run: Run) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def analyse_document(ref: DocumentRef, run: Run) -> dict[str, Any]:
         "model": answer.model,
         "tokens": {"input": answer.input_tokens, "output": answer.output_tokens},
         "cost_usd": str(answer.cost_usd),
+        "truncated": answer.truncated,
+        "note": answer.note,
     }
 
 
@@ -61,5 +65,7 @@ def _ask(ref: DocumentRef, run: Run) -> Analysis:
                 input_tokens=found.input_tokens,
                 output_tokens=found.output_tokens,
                 cost_usd=found.cost_usd,
+                truncated=found.truncated,
+                note=found.note,
             )
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 from db.models import StoredFile
 from services.images.options import ResizeOptions
-from services.images.resize import resize
+from services.images.resize import Rendition, resize
 from services.storage import storage
 from tasks.engine import Payload, Run, job
 from tasks.files import keep, load_file
@@ -36,7 +36,7 @@ def resize_image(ref: PictureRef, run: Run) -> dict[str, Any]:
             file = keep(
                 run, rendition.data, name=name, media_type=rendition.media_type, suffix=rendition.format
             )
-            renditions.append(_figures(file, rendition.width, rendition.height))
+            renditions.append(_figures(file, rendition))
             run.checkpoint(100 * len(renditions) // (len(ref.options.widths) + 1))
     return {"original": {"file_id": source.id, "bytes": source.size}, "renditions": renditions}
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from sqlalchemy import ForeignKey, Numeric, String
+from sqlalchemy import ForeignKey, Numeric, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import Base, CreatedAt, Id, Json, Ref
@@ -24,4 +24,7 @@ class Analysis(Base):
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]
     cost_usd: Mapped[Decimal] = mapped_column(Numeric(12, 6))
+    # Whether the end of a long text was left out, and what else a reader should know.
+    truncated: Mapped[bool]
+    note: Mapped[str] = mapped_column(Text)
     created_at: Mapped[CreatedAt]

@@ -272,6 +272,8 @@ def upgrade() -> None:
         sa.Column("input_tokens", sa.Integer(), nullable=False),
         sa.Column("output_tokens", sa.Integer(), nullable=False),
         sa.Column("cost_usd", sa.Numeric(precision=12, scale=6), nullable=False),
+        sa.Column("truncated", sa.Boolean(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
         sa.ForeignKeyConstraint(
             ["file_id"], ["stored_files.id"], name=op.f("fk_analyses_file_id"), ondelete="CASCADE"
