@@ -41,11 +41,12 @@ def resize_image(ref: PictureRef, run: Run) -> dict[str, Any]:
     return {"original": {"file_id": source.id, "bytes": source.size}, "renditions": renditions}
 
 
-def _figures(file: StoredFile, width: int, height: int) -> dict[str, Any]:
+def _figures(file: StoredFile, rendition: Rendition) -> dict[str, Any]:
     return {
         "file_id": file.id,
-        "width": width,
-        "height": height,
+        "width": rendition.width,
+        "height": rendition.height,
         "bytes": file.size,
         "media_type": file.media_type,
+        "note": rendition.note,
     }
