@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 
-import dateparser  # type: ignore[import-untyped]  # its types are a package of their own
+import dateparser
 from price_parser import Price
 
 from services.documents.analyses import Amount, Date, Extraction
