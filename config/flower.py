@@ -3,6 +3,9 @@
 Credentials come from FLOWER_BASIC_AUTH, never from the command line, which every user of a machine can read.
 """
 
+from flower.urls import handlers
+from flower.views.monitor import Metrics
+
 from config.settings import get_settings
 
 _settings = get_settings()
@@ -19,3 +22,6 @@ read_only = True
 
 # Each remembered task costs about 2 kB; the ledger keeps the full history.
 max_tasks = 5_000
+
+# Flower would give /metrics to anybody. Ours are the web server's; only /healthcheck ("OK") stays open.
+handlers.remove(("/metrics", Metrics))

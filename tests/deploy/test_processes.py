@@ -1,7 +1,9 @@
 """The Procfile, the compose file and the queues agree on who runs what."""
 
+import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +117,19 @@ def test_every_server_and_worker_has_a_health_check_of_its_own_kind(name: str) -
     check = " ".join(SERVICES[name]["healthcheck"]["test"])
     expected = {"web": "/readyz", "flower": "/healthcheck", "postgres": "pg_isready", "redis": "ping"}
     assert expected.get(name, f"{name}@$$HOSTNAME") in check
+
+
+def test_the_image_holds_every_package_that_runs_in_production_and_no_local_file() -> None:
+    let_in = {
+        line.removeprefix("!")
+        for line in (ROOT / ".dockerignore").read_text().split()
+        if line.startswith("!")
+    }
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
+    assert let_in == {*packages, "requirements.txt"} - {"dev"}
+
+
+def test_the_image_runs_as_somebody_without_rights() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert lines.index("USER app") > lines.index("COPY . .")
+    assert json.loads(lines[-1].removeprefix("CMD ")) == PROCFILE["web"]

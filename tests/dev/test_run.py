@@ -100,6 +100,7 @@ def test_one_command_starts_everything_and_ctrl_c_ends_everything(copy: Path, st
 
     login = flower.partition("(")[2].rstrip(")").replace(" / ", ":")
     assert get(stack.flower_port, "/api/workers")[0] == 401
+    assert get(stack.flower_port, "/metrics")[0] == 404
     assert get(stack.flower_port, "/api/workers", basic(login))[0] == 200
     everything = psutil.Process(stack.process.pid).children(recursive=True)
     assert not any(login.partition(":")[2] in " ".join(process.cmdline()) for process in everything)
