@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 
-.PHONY: run test demo lint format
+.PHONY: run test demo bench lint format
 .DEFAULT_GOAL := run
 
 run: .venv/installed ## Start everything; Ctrl-C stops it
@@ -11,6 +11,9 @@ run: .venv/installed ## Start everything; Ctrl-C stops it
 
 demo: .venv/installed ## Show one of each job, a repeat, a flaky and a poison one, on a stack of its own
 	@$(BIN)/python -m dev.demo
+
+bench: .venv/installed-dev ## Measure, as ratios within one run (about ten minutes); NAMES=drain measures that alone
+	@$(BIN)/python -m bench $(NAMES)
 
 test: .venv/installed-dev lint ## Check and run every test
 	@$(BIN)/pytest -n 2

@@ -1,1 +1,1 @@
-"""Measurements, each as ratios within one run: `make bench`."""
+"""Measurements, each as a ratio within one run: `make bench`, or `python -m bench NAME …`."""

@@ -1,0 +1,37 @@
+"""`python -m bench [NAME …]`: run the measurements named, or all, and print one table."""
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import door, drain, latency, memory, recovery, scale
+from bench.stage import stage
+
+MEASUREMENTS = {
+    "drain": drain.measure,
+    "door": door.measure,
+    "latency": latency.measure,
+    "memory": memory.measure,
+    "recovery": recovery.measure,
+    "scale": scale.measure,
+}
+
+
+def main(names: list[str]) -> int:
+    """Measure and report; 2 for a name that is none of ours."""
+    unknown = set(names) - MEASUREMENTS.keys()
+    if unknown:
+        print(f"no such measurement: {', '.join(sorted(unknown))}; there are {', '.join(MEASUREMENTS)}")
+        return 2
+    table = Table("what", "figure", "ratio", "wanted")
+    for name in names or MEASUREMENTS:
+        with stage() as place:
+            for row in MEASUREMENTS[name](place):
+                table.add_row(row.what, row.figure, row.ratio, row.wanted)
+    Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
