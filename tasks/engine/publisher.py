@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 from kombu import Connection, Producer
-from kombu.exceptions import OperationalError
+from kombu.exceptions import BatchPublishError, OperationalError
 
 from config.celery import transport, transport_options
 from config.queues import Priority, broker_priority
@@ -99,7 +99,8 @@ class Publisher:
         )
 
     def _errors(self) -> tuple[type[BaseException], ...]:
-        known = (OperationalError, OSError)
+        # What a batch met on its way, kombu wraps in an error of its own that is no connection error.
+        known = (OperationalError, BatchPublishError, OSError)
         if self._connection is None:
             return known
         return (
