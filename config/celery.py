@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from config.queues import MAX_PRIORITY, Queue
-from config.settings import VAR, Settings
+from config.settings import Settings
 
 # A message that is not acknowledged for this long is handed out again (Redis, SQS). Long waits live in the
 # ledger, so this only has to exceed the longest hard time limit; a contract test holds it to that.
@@ -44,7 +44,8 @@ def celery_options(settings: Settings) -> dict[str, Any]:
         "task_create_missing_queues": False,
         "task_default_queue": Queue.DEFAULT.value,
         "task_routes": {"dead_letter.*": {"queue": Queue.DEAD_LETTER.value}},
-        "beat_schedule_filename": str(VAR / "beat-schedule"),
+        # Our own scheduler keeps nothing in a file and may run in any number of copies.
+        "beat_scheduler": "tasks.engine.beat:LedgerScheduler",
         "enable_utc": True,
         "timezone": "UTC",
         # Our own logging is set up on the `setup_logging` signal.

@@ -111,6 +111,8 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(default=30, gt=0)
     rate_email_bulk: Rated = Rate.parse("100/m")
     rate_anthropic: Rated = Rate.parse("50/m")
+    retention_days: int = Field(default=30, gt=1)
+    file_retention_days: int = Field(default=7, gt=0)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @computed_field  # type: ignore[prop-decorator]  # mypy #14461: decorated properties

@@ -13,8 +13,8 @@ from db.ledger.errors import (
     LetterNotFound,
     WrongResolution,
 )
-from db.ledger.groups import Group, open_group, replay_some
-from db.ledger.keys import Earlier, bind, reserve
+from db.ledger.groups import Group, discard_some, open_group, replay_some
+from db.ledger.keys import Earlier, bind, reserve, take_once
 from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, replay, resolve
 from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
@@ -49,6 +49,7 @@ __all__ = [
     "checkpoint",
     "claim",
     "discard",
+    "discard_some",
     "doubt_effect",
     "enqueue",
     "expired",
@@ -73,6 +74,7 @@ __all__ = [
     "set_aside",
     "still_held",
     "stop",
+    "take_once",
     "take_overdue",
     "why_unclaimed",
 ]

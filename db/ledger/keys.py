@@ -57,6 +57,18 @@ def reserve(
     return Earlier(job_id, batch_id)
 
 
+def take_once(connection: Connection, key: str, *, lifetime: timedelta) -> bool:
+    """Take a key that nobody may take again within `lifetime`; False if somebody has."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    taken = connection.execute(
+        dialect.insert(_keys)
+        .values(key=key, state="done", expires_at=now(lifetime))
+        .on_conflict_do_nothing()
+        .returning(_keys.c.key)
+    ).one_or_none()
+    return taken is not None
+
+
 def bind(connection: Connection, key: str, job_id: str) -> None:
     """Tie the key to the (first) job it created."""
     connection.execute(update(_keys).where(_keys.c.key == key).values(job_id=job_id))

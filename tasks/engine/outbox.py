@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.orm import Session
 
-from config.queues import Priority
+from config.queues import Priority, Queue
 from db import ledger
 from db.engine import autocommit, get_engine
 from db.models import Base
@@ -68,9 +68,10 @@ class UnitOfWork:
         *,
         priority: Priority | str | None = None,
         run_at: datetime | None = None,
+        queue: Queue | None = None,
     ) -> JobHandle:
-        """Put one job into the ledger. `run_at` (with a time zone) parks it until then."""
-        new = _new_job(job, payload, self.created_by, priority, run_at=run_at)
+        """Put one job into the ledger. `run_at` (with a time zone) parks it until then; `queue` overrides its own."""
+        new = _new_job(job, payload, self.created_by, priority, run_at=run_at, queue=queue)
         return self._insert([new])[0]
 
     def enqueue_batch(
@@ -145,6 +146,7 @@ def _new_job(
     priority: Priority | str | None,
     *,
     run_at: datetime | None = None,
+    queue: Queue | None = None,
     batch_id: str | None = None,
     position: int | None = None,
 ) -> ledger.NewJob:
@@ -152,7 +154,7 @@ def _new_job(
         raise TypeError(f"{job.name} takes {job.payload.__name__}, not {type(payload).__name__}")
     return ledger.NewJob(
         type=job.name,
-        queue=job.queue,
+        queue=queue or job.queue,
         payload=payload.dump(),
         payload_version=payload.version,
         created_by=created_by,

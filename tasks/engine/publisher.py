@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 from kombu import Connection, Producer
-from kombu.exceptions import BatchPublishError, OperationalError
+from kombu.exceptions import BatchPublishError, OperationalError  # type: ignore[attr-defined]  # not in its types
 
 from config.celery import transport, transport_options
 from config.queues import Priority, broker_priority

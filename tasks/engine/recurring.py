@@ -1,0 +1,66 @@
+"""Recurring jobs: one run per slot, however many beats there are."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import structlog
+from cronsim import CronSim
+
+from config.queues import Queue
+from db import ledger
+from tasks.engine.job import JobType
+from tasks.engine.outbox import unit_of_work
+from tasks.engine.payload import Payload
+
+log = structlog.get_logger()
+
+# How long a slot is remembered as taken; longer than any catch_up.
+_REMEMBERED = timedelta(days=8)
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """One line of the schedule. The expression is read in `timezone`, across changes of daylight saving time:
+
+    a time that the clock skips is made up for right after the gap, one that comes twice runs once (as Debian's
+    cron does). Raises CronSimError or ZoneInfoNotFoundError for what is none, at import.
+    """
+
+    name: str
+    cron: str
+    timezone: str
+    job: JobType[Any]
+    payload: Payload
+    catch_up: timedelta = timedelta(hours=1)
+    queue: Queue | None = None
+    zone: ZoneInfo = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "zone", ZoneInfo(self.timezone))
+        CronSim(self.cron, datetime.now(self.zone))
+        if self.catch_up >= _REMEMBERED:
+            raise ValueError(f"{self.name}: catch_up must be below {_REMEMBERED.days} days")
+
+    def latest(self, moment: datetime) -> datetime | None:
+        """The newest slot at or before `moment`, unless it is older than `catch_up`."""
+        # CronSim looks strictly before; a slot is due in its own second.
+        local = (moment + timedelta(seconds=1)).astimezone(self.zone)
+        slot = next(CronSim(self.cron, local, reverse=True), None)
+        if slot is None or moment - slot > self.catch_up:
+            return None
+        return slot
+
+    def run_latest(self, moment: datetime) -> bool:
+        """Enqueue the job of the latest slot unless that was done; True if this call did it."""
+        slot = self.latest(moment)
+        if slot is None:
+            return False
+        key = f"schedule:{self.name}:{slot.astimezone(UTC).isoformat()}"
+        with unit_of_work() as work:
+            if not ledger.take_once(work.session.connection(), key, lifetime=_REMEMBERED):
+                return False
+            work.enqueue(self.job, self.payload, queue=self.queue)
+        log.info("schedule.enqueued", name=self.name, slot=slot.isoformat())
+        return True
