@@ -4,7 +4,6 @@ from typing import TypeVar
 
 from flask import request
 from pydantic import BaseModel, ConfigDict, ValidationError
-
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.intake.refusals import Refused, refuse_fields, refuse_invalid

@@ -42,7 +42,7 @@ def jobs_by_state(session: Session) -> list[tuple[str, str, str, int]]:
         .where(Job.id >= _first_id())
         .group_by(Job.queue, Job.type, Job.state)
     )
-    return [row.tuple() for row in session.execute(query)]
+    return [*session.execute(query)]
 
 
 def durations(session: Session) -> list[tuple[str, str, list[float]]]:
@@ -68,7 +68,7 @@ def failed_attempts(session: Session) -> list[tuple[str, str, int]]:
         .where(Attempt.id >= _first_id(), Attempt.outcome.in_(_FAULTY))
         .group_by(Job.queue, Job.type)
     )
-    return [row.tuple() for row in session.execute(query)]
+    return [*session.execute(query)]
 
 
 def _first_id() -> str:

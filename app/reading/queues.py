@@ -47,7 +47,7 @@ def backlogs() -> list[Backlog]:
         .group_by(Job.queue, Job.type, Job.state)
     )
     with reading() as session:
-        return [Backlog(*row.tuple()) for row in session.execute(query)]
+        return [Backlog(*row) for row in session.execute(query)]
 
 
 def list_queues() -> list[QueueView]:

@@ -25,7 +25,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from PIL import Image
 from sqlalchemy import select
 
@@ -36,6 +35,7 @@ from db import ledger
 from db.engine import reading, transaction
 from db.models import ApiToken, Job
 from db.types import new_id
+from tests.support.web import Client
 
 Headers = dict[str, str]
 
@@ -45,13 +45,14 @@ def app(database: str) -> Flask:
     """The application, on this test's database."""
     app = create_app()
     app.testing = False  # errors become answers, as in production
+    app.test_client_class = Client
     return app
 
 
 @pytest.fixture
-def client(app: Flask) -> FlaskClient:
+def client(app: Flask) -> Client:
     """A browser or a program, without cookies so far."""
-    return app.test_client()
+    return Client(app)
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from flask.testing import FlaskClient
 
 from app.limits import FILES_PER_REQUEST, MAX_BODY_BYTES
+from tests.support.web import Client
 
 LIMIT = 100_000
 BOUNDARY = "----------boundary"
@@ -35,7 +35,7 @@ def parts(*files: bytes, field: str = "file") -> bytes:
     )
 
 
-def chunked(client: FlaskClient, path: str, body: bytes, content_type: str, headers: Headers) -> Any:
+def chunked(client: Client, path: str, body: bytes, content_type: str, headers: Headers) -> Any:
     """As gunicorn hands on a body without Content-Length."""
     return client.post(
         path,
@@ -49,7 +49,7 @@ def chunked(client: FlaskClient, path: str, body: bytes, content_type: str, head
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("send_chunked", [False, True])
 def test_one_byte_too_many_is_413_and_leaves_nothing(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[object]],
     stored: Callable[[], list[Path]],
@@ -67,16 +67,14 @@ def test_one_byte_too_many_is_413_and_leaves_nothing(
 
 
 @pytest.mark.usefixtures("small")
-def test_a_chunked_body_is_bounded_as_a_whole(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_chunked_body_is_bounded_as_a_whole(client: Client, token: Callable[..., Headers]) -> None:
     many = [b"x" * LIMIT] * (FILES_PER_REQUEST + 12)
     response = chunked(client, "/api/v1/documents", parts(*many, field="files"), MULTIPART, token())
     assert response.status_code == 413
 
 
 @pytest.mark.parametrize("send_chunked", [False, True])
-def test_a_large_json_body_is_413(
-    client: FlaskClient, token: Callable[..., Headers], send_chunked: bool
-) -> None:
+def test_a_large_json_body_is_413(client: Client, token: Callable[..., Headers], send_chunked: bool) -> None:
     body, headers = b'{"template": "' + b"x" * MAX_BODY_BYTES + b'"}', token()
     if send_chunked:
         response = chunked(client, "/api/v1/emails", body, "application/json", headers)
@@ -85,14 +83,14 @@ def test_a_large_json_body_is_413(
     assert response.status_code == 413
 
 
-def test_a_hundred_thousand_form_parts_are_413(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_hundred_thousand_form_parts_are_413(client: Client, token: Callable[..., Headers]) -> None:
     part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'.encode()
     response = client.post("/api/v1/images", data=part * 100_000, content_type=MULTIPART, headers=token())
     assert response.status_code == 413
 
 
 def test_two_hundred_files_are_413(
-    client: FlaskClient, token: Callable[..., Headers], stored: Callable[[], list[Path]]
+    client: Client, token: Callable[..., Headers], stored: Callable[[], list[Path]]
 ) -> None:
     response = client.post(
         "/api/v1/documents",
@@ -154,7 +152,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(
     assert [path for path in spool.rglob("*") if path.is_file() and path.stat().st_size] == []
 
 
-def test_a_form_is_limited_per_address(client: FlaskClient) -> None:
+def test_a_form_is_limited_per_address(client: Client) -> None:
     statuses = [client.post("/contact", data={"name": ""}).status_code for _ in range(61)]
     assert statuses[-1] == 429
     assert 429 not in statuses[:60]

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from flask.testing import FlaskClient
 
 from db.engine import reading
 from db.models import AuditEntry
 from tests.support.databases import on_both_databases
+from tests.support.web import Client
 
 Headers = dict[str, str]
 MAIL = {"template": "welcome", "to": {"email": "ada@example.test"}, "context": {"name": "Ada"}}
@@ -15,9 +15,7 @@ LETTERS = "/api/v1/dead-letters"
 
 
 @pytest.fixture
-def letter(
-    client: FlaskClient, token: Callable[..., Headers], bury: Callable[..., str]
-) -> Callable[..., str]:
+def letter(client: Client, token: Callable[..., Headers], bury: Callable[..., str]) -> Callable[..., str]:
     """Make a dead letter of a mail."""
 
     def make(reason: str = "permanent") -> str:
@@ -27,19 +25,19 @@ def letter(
     return make
 
 
-def test_a_token_without_the_scope_is_403(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_token_without_the_scope_is_403(client: Client, token: Callable[..., Headers]) -> None:
     response = client.get(LETTERS, headers=token("submit"))
     assert (response.status_code, response.json["code"]) == (403, "insufficient_scope")
     assert 'scope="operate"' in response.headers["WWW-Authenticate"]
 
 
-def test_a_token_that_operates_may_not_submit(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_token_that_operates_may_not_submit(client: Client, token: Callable[..., Headers]) -> None:
     assert client.post("/api/v1/emails", json=MAIL, headers=token("operate")).status_code == 403
 
 
 @on_both_databases
 def test_a_replayed_job_is_queued_again_with_a_clean_count(
-    client: FlaskClient, token: Callable[..., Headers], letter: Callable[..., str]
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str]
 ) -> None:
     headers, id_ = token("operate"), letter()
     answer = client.post(f"{LETTERS}/{id_}/replay", headers=headers).json
@@ -51,7 +49,7 @@ def test_a_replayed_job_is_queued_again_with_a_clean_count(
 
 @on_both_databases
 def test_the_list_shows_open_letters_newest_first_page_by_page(
-    client: FlaskClient, token: Callable[..., Headers], letter: Callable[..., str]
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str]
 ) -> None:
     headers, ids = token("operate"), [letter() for _ in range(3)]
     client.post(f"{LETTERS}/{ids[0]}/discard", json={"reason": "no"}, headers=headers)
@@ -70,14 +68,12 @@ def test_the_list_shows_open_letters_newest_first_page_by_page(
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=x", "state=closed", "colour=red"])
-def test_a_query_that_does_not_fit_is_422(
-    client: FlaskClient, token: Callable[..., Headers], query: str
-) -> None:
+def test_a_query_that_does_not_fit_is_422(client: Client, token: Callable[..., Headers], query: str) -> None:
     assert client.get(f"{LETTERS}?{query}", headers=token("operate")).status_code == 422
 
 
 def test_a_letter_shows_its_traceback_attempts_and_what_can_be_done(
-    client: FlaskClient, token: Callable[..., Headers], letter: Callable[..., str]
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str]
 ) -> None:
     id_ = letter()
     found = client.get(f"{LETTERS}/{id_}", headers=token("operate")).json
@@ -88,7 +84,7 @@ def test_a_letter_shows_its_traceback_attempts_and_what_can_be_done(
 
 
 def test_discarding_takes_a_reason_which_the_audit_log_keeps(
-    client: FlaskClient, token: Callable[..., Headers], letter: Callable[..., str]
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str]
 ) -> None:
     headers, id_ = token("operate"), letter()
     assert client.post(f"{LETTERS}/{id_}/discard", headers=headers).status_code == 422
@@ -102,7 +98,7 @@ def test_discarding_takes_a_reason_which_the_audit_log_keeps(
 
 @pytest.mark.parametrize(("happened", "state"), [(True, "succeeded"), (False, "queued")])
 def test_an_unknown_outcome_is_resolved_and_never_replayed(
-    client: FlaskClient, token: Callable[..., Headers], letter: Callable[..., str], happened: bool, state: str
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str], happened: bool, state: str
 ) -> None:
     headers, id_ = token("operate"), letter("outcome_unknown")
     assert client.post(f"{LETTERS}/{id_}/replay", headers=headers).status_code == 409
@@ -112,9 +108,7 @@ def test_an_unknown_outcome_is_resolved_and_never_replayed(
 
 @pytest.mark.parametrize("call", ["", "/replay", "/discard", "/resolve"])
 @pytest.mark.parametrize("id_", ["nothing", "00000000-0000-0000-0000-000000000000"])
-def test_an_unknown_letter_is_404(
-    client: FlaskClient, token: Callable[..., Headers], id_: str, call: str
-) -> None:
+def test_an_unknown_letter_is_404(client: Client, token: Callable[..., Headers], id_: str, call: str) -> None:
     body = {"/replay": {}, "/discard": {"reason": "x"}, "/resolve": {"happened": True}}.get(call)
     method, headers = ("POST" if call else "GET"), token("operate")
     response = client.open(f"{LETTERS}/{id_}{call}", method=method, json=body, headers=headers)

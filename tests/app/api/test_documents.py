@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 
 from config.settings import ROOT
 from db.models import Job
+from tests.support.web import Client
 
 Headers = dict[str, str]
 DOCUMENTS = ROOT / "tests" / "data" / "documents"
@@ -21,7 +21,7 @@ def form(*names: str, analysis: str = "summary") -> dict[str, Any]:
 
 
 def test_documents_are_a_batch_in_order_with_the_first_first(
-    client: FlaskClient, token: Callable[..., Headers]
+    client: Client, token: Callable[..., Headers]
 ) -> None:
     names = ("utf8.txt", "table.csv", "plain.pdf", "simple.docx", "notes.md")
     response = client.post("/api/v1/documents", data=form(*names), headers=token())
@@ -35,7 +35,7 @@ def test_documents_are_a_batch_in_order_with_the_first_first(
 
 @pytest.mark.parametrize("name", ["empty.txt", "random_binary.txt", "zip_bomb_200MB.docx", "truncated.docx"])
 def test_one_bad_document_refuses_them_all_and_is_named_by_its_place(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[Job]],
     stored: Callable[[], list[Path]],
@@ -49,7 +49,7 @@ def test_one_bad_document_refuses_them_all_and_is_named_by_its_place(
 
 @pytest.mark.parametrize("analysis", ["", "poem"])
 def test_an_unknown_analysis_is_422(
-    client: FlaskClient, token: Callable[..., Headers], stored: Callable[[], list[Path]], analysis: str
+    client: Client, token: Callable[..., Headers], stored: Callable[[], list[Path]], analysis: str
 ) -> None:
     response = client.post("/api/v1/documents", data=form("utf8.txt", analysis=analysis), headers=token())
     assert (response.status_code, response.json["errors"][0]["field"]) == (422, "analysis")

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.intake.emails import send_contact
 from app.intake.refusals import Refused
 from db.engine import reading
 from db.models import EmailDelivery, Job
+from tests.support.web import Client
 
 Headers = dict[str, str]
 MAIL: dict[str, Any] = {
@@ -22,7 +22,7 @@ MAIL: dict[str, Any] = {
 
 
 def test_a_mail_is_accepted_and_its_payload_holds_no_address(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
 ) -> None:
     response = client.post("/api/v1/emails", json=MAIL, headers=token())
     (job,) = jobs()
@@ -51,7 +51,7 @@ def test_a_mail_is_accepted_and_its_payload_holds_no_address(
     ],
 )
 def test_what_does_not_fit_is_422_and_names_the_field(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[Job]],
     change: dict[str, Any],
@@ -65,9 +65,7 @@ def test_what_does_not_fit_is_422_and_names_the_field(
     assert jobs() == []
 
 
-def test_a_missing_variable_is_named_in_a_sentence(
-    client: FlaskClient, token: Callable[..., Headers]
-) -> None:
+def test_a_missing_variable_is_named_in_a_sentence(client: Client, token: Callable[..., Headers]) -> None:
     response = client.post("/api/v1/emails", json=MAIL | {"context": {}}, headers=token())
     assert response.json["detail"] == "Name is missing."
     assert response.json["errors"][0]["pointer"] == "/context/name"
@@ -85,14 +83,14 @@ def test_a_missing_variable_is_named_in_a_sentence(
     ],
 )
 def test_a_body_that_cannot_be_read_is_refused(
-    client: FlaskClient, token: Callable[..., Headers], body: bytes, content_type: str, status: int
+    client: Client, token: Callable[..., Headers], body: bytes, content_type: str, status: int
 ) -> None:
     response = client.post("/api/v1/emails", data=body, content_type=content_type, headers=token())
     assert response.status_code == status
     assert response.content_type == "application/problem+json"
 
 
-def test_a_later_time_parks_the_job_until_then(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_later_time_parks_the_job_until_then(client: Client, token: Callable[..., Headers]) -> None:
     when = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=3)
     job = client.post("/api/v1/emails", json=MAIL | {"send_at": when.isoformat()}, headers=token()).json[
         "job"
@@ -101,7 +99,7 @@ def test_a_later_time_parks_the_job_until_then(client: FlaskClient, token: Calla
     assert datetime.fromisoformat(job["due_at"]) == when
 
 
-def test_a_time_that_has_passed_means_now(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_time_that_has_passed_means_now(client: Client, token: Callable[..., Headers]) -> None:
     body = MAIL | {"send_at": "2020-01-01T00:00:00+02:00", "priority": "high"}
     job = client.post("/api/v1/emails", json=body, headers=token()).json["job"]
     assert (job["state"], job["priority"]) == ("queued", "high")

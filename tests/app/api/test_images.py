@@ -5,15 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flask.testing import FlaskClient
 
 from db.models import Job
+from tests.support.web import Client
 
 Headers = dict[str, str]
 
 
 def test_a_picture_is_accepted_with_the_defaults(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]], picture: bytes
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]], picture: bytes
 ) -> None:
     response = client.post("/api/v1/images", data={"file": (io.BytesIO(picture), "a.png")}, headers=token())
     assert response.status_code == 202
@@ -22,7 +22,7 @@ def test_a_picture_is_accepted_with_the_defaults(
 
 
 def test_options_are_taken_from_the_form(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]], picture: bytes
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]], picture: bytes
 ) -> None:
     form = {"widths": "100, 50", "format": "jpeg", "quality": "60", "file": (io.BytesIO(picture), "a.png")}
     assert client.post("/api/v1/images", data=form, headers=token()).status_code == 202
@@ -44,7 +44,7 @@ def test_options_are_taken_from_the_form(
     ],
 )
 def test_bad_options_are_422_and_name_the_field(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[Job]],
     stored: Callable[[], list[Path]],
@@ -59,17 +59,17 @@ def test_bad_options_are_422_and_name_the_field(
     assert (jobs(), stored()) == ([], [])
 
 
-def test_a_missing_file_is_422(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_a_missing_file_is_422(client: Client, token: Callable[..., Headers]) -> None:
     response = client.post(
         "/api/v1/images", data={"widths": "100"}, content_type="multipart/form-data", headers=token()
     )
     assert (response.status_code, response.json["code"]) == (422, "missing_file")
 
 
-def test_two_files_are_refused(client: FlaskClient, token: Callable[..., Headers], picture: bytes) -> None:
+def test_two_files_are_refused(client: Client, token: Callable[..., Headers], picture: bytes) -> None:
     data = {"file": [(io.BytesIO(picture), "a.png"), (io.BytesIO(picture), "b.png")]}
     assert client.post("/api/v1/images", data=data, headers=token()).status_code == 413
 
 
-def test_json_is_415(client: FlaskClient, token: Callable[..., Headers]) -> None:
+def test_json_is_415(client: Client, token: Callable[..., Headers]) -> None:
     assert client.post("/api/v1/images", json={}, headers=token()).status_code == 415

@@ -5,24 +5,24 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 
 from db.engine import reading
 from db.models import AuditEntry
 from db.types import new_id
+from tests.support.web import Client
 
 Headers = dict[str, str]
 MAIL = {"template": "welcome", "to": {"email": "ada@example.test"}, "context": {"name": "Ada"}}
 
 
-def submit(client: FlaskClient, headers: Headers) -> str:
+def submit(client: Client, headers: Headers) -> str:
     return str(client.post("/api/v1/emails", json=MAIL, headers=headers).json["job"]["id"])
 
 
 @pytest.mark.parametrize("call", ["", "/events", "/cancel"])
 @pytest.mark.parametrize("id_", ["nothing", "00000000-0000-0000-0000-000000000000", "%00", "x" * 300])
 def test_an_unknown_or_malformed_id_is_404(
-    client: FlaskClient, token: Callable[..., Headers], id_: str, call: str
+    client: Client, token: Callable[..., Headers], id_: str, call: str
 ) -> None:
     method = "POST" if call == "/cancel" else "GET"
     response = client.open(f"/api/v1/jobs/{id_}{call}", method=method, headers=token())
@@ -30,9 +30,7 @@ def test_an_unknown_or_malformed_id_is_404(
     assert response.content_type == "application/problem+json"
 
 
-def test_another_tokens_job_is_404_and_stays_as_it_is(
-    client: FlaskClient, token: Callable[..., Headers]
-) -> None:
+def test_another_tokens_job_is_404_and_stays_as_it_is(client: Client, token: Callable[..., Headers]) -> None:
     mine, other = token(), token()
     job_id = submit(client, mine)
     assert client.get(f"/api/v1/jobs/{job_id}", headers=other).status_code == 404
@@ -42,7 +40,7 @@ def test_another_tokens_job_is_404_and_stays_as_it_is(
 
 
 def test_an_operator_sees_and_cancels_everybodys_jobs_and_is_audited(
-    client: FlaskClient, token: Callable[..., Headers]
+    client: Client, token: Callable[..., Headers]
 ) -> None:
     job_id = submit(client, token())
     operator = token("operate")
@@ -54,7 +52,7 @@ def test_an_operator_sees_and_cancels_everybodys_jobs_and_is_audited(
 
 
 def test_a_job_tells_everything_about_itself(
-    client: FlaskClient, token: Callable[..., Headers], finish: Callable[..., None]
+    client: Client, token: Callable[..., Headers], finish: Callable[..., None]
 ) -> None:
     headers = token()
     job_id = submit(client, headers)
@@ -71,7 +69,7 @@ def test_a_job_tells_everything_about_itself(
 
 
 def test_a_dead_job_tells_why(
-    client: FlaskClient, token: Callable[..., Headers], bury: Callable[[str], str]
+    client: Client, token: Callable[..., Headers], bury: Callable[[str], str]
 ) -> None:
     headers = token()
     job_id = submit(client, headers)
@@ -82,7 +80,7 @@ def test_a_dead_job_tells_why(
 
 
 def test_cancelling_is_offered_while_it_makes_a_difference(
-    client: FlaskClient, token: Callable[..., Headers]
+    client: Client, token: Callable[..., Headers]
 ) -> None:
     headers = token()
     job_id = submit(client, headers)
@@ -92,7 +90,7 @@ def test_cancelling_is_offered_while_it_makes_a_difference(
 
 
 def test_files_in_a_result_are_addresses_and_pictures_tell_what_they_save(
-    client: FlaskClient, token: Callable[..., Headers], finish: Callable[..., None], picture: bytes
+    client: Client, token: Callable[..., Headers], finish: Callable[..., None], picture: bytes
 ) -> None:
     headers = token()
     upload = {"file": (io.BytesIO(picture), "a.png")}
@@ -110,7 +108,7 @@ def test_files_in_a_result_are_addresses_and_pictures_tell_what_they_save(
 
 
 def test_a_batch_counts_its_jobs_by_state(
-    client: FlaskClient, token: Callable[..., Headers], finish: Callable[..., None], bury: Callable[..., str]
+    client: Client, token: Callable[..., Headers], finish: Callable[..., None], bury: Callable[..., str]
 ) -> None:
     headers = token()
     files = [(io.BytesIO(text), "a.txt") for text in (b"one", b"two", b"three")]
@@ -137,16 +135,14 @@ def test_a_batch_counts_its_jobs_by_state(
         {"Authorization": "Bearer ütf"},
     ],
 )
-def test_without_a_valid_token_it_is_401(client: FlaskClient, path: str, headers: Headers) -> None:
+def test_without_a_valid_token_it_is_401(client: Client, path: str, headers: Headers) -> None:
     response = client.get(path, headers=headers)
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"].startswith("Bearer")
     assert response.content_type == "application/problem+json"
 
 
-def test_a_wrong_method_or_address_is_a_problem_too(
-    client: FlaskClient, token: Callable[..., Headers]
-) -> None:
+def test_a_wrong_method_or_address_is_a_problem_too(client: Client, token: Callable[..., Headers]) -> None:
     wrong = client.delete("/api/v1/emails", headers=token())
     assert (wrong.status_code, set(wrong.headers["Allow"].split(", "))) == (405, {"OPTIONS", "POST"})
     assert wrong.json["instance"] == "/api/v1/emails"

@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from app.api.openapi import document
 from app.intake.emails import sendable_templates
+from tests.support.web import Client
 
 Headers = dict[str, str]
 CONTEXTS: dict[str, dict[str, Any]] = {
@@ -31,7 +31,7 @@ def conforms(value: object, schema: str) -> None:
     jsonschema.Draft202012Validator(root, format_checker=jsonschema.FormatChecker()).validate(value)
 
 
-def test_it_is_valid_openapi(client: FlaskClient) -> None:
+def test_it_is_valid_openapi(client: Client) -> None:
     response = client.get("/api/v1/openapi.json")
     jsonschema.Draft202012Validator(OPENAPI_31).validate(response.json)
 
@@ -57,7 +57,7 @@ def test_each_template_has_its_variables_in_it() -> None:
 
 @pytest.mark.parametrize("template", CONTEXTS)
 def test_a_mail_that_conforms_is_accepted_and_so_is_its_answer(
-    client: FlaskClient, token: Callable[..., Headers], template: str
+    client: Client, token: Callable[..., Headers], template: str
 ) -> None:
     conforms(mail(template), "Email")
     response = client.post("/api/v1/emails", json=mail(template), headers=token())
@@ -66,7 +66,7 @@ def test_a_mail_that_conforms_is_accepted_and_so_is_its_answer(
 
 
 def test_answers_are_as_described(
-    client: FlaskClient, token: Callable[..., Headers], bury: Callable[[str], str]
+    client: Client, token: Callable[..., Headers], bury: Callable[[str], str]
 ) -> None:
     headers = token("submit", "operate")
     files = [(io.BytesIO(b"text"), "a.txt")]

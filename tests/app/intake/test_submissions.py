@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from flask.testing import FlaskClient
 
 from app.intake.submissions import fingerprint
 from db.models import Job
 from tests.support.databases import on_both_databases
+from tests.support.web import Client
 
 Headers = dict[str, str]
 MAIL = {"template": "welcome", "to": {"email": "ada@example.test"}, "context": {"name": "Ada"}}
@@ -44,7 +44,7 @@ def test_fifty_requests_at_once_with_one_key_make_one_job(
 
 
 def test_a_repeat_is_answered_with_the_same_job_and_says_so(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
 ) -> None:
     headers = {**token(), "Idempotency-Key": "k"}
     first = client.post("/api/v1/emails", json=MAIL, headers=headers)
@@ -56,7 +56,7 @@ def test_a_repeat_is_answered_with_the_same_job_and_says_so(
 
 
 def test_the_same_key_with_another_body_is_422(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
 ) -> None:
     headers = {**token(), "Idempotency-Key": "k"}
     client.post("/api/v1/emails", json=MAIL, headers=headers)
@@ -66,7 +66,7 @@ def test_the_same_key_with_another_body_is_422(
 
 
 def test_one_key_of_two_tokens_is_two_keys(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
 ) -> None:
     for _ in range(2):
         client.post("/api/v1/emails", json=MAIL, headers={**token(), "Idempotency-Key": "k"})
@@ -74,7 +74,7 @@ def test_one_key_of_two_tokens_is_two_keys(
 
 
 def test_the_key_of_a_dead_job_is_free_again(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[Job]],
     bury: Callable[[str], str],
@@ -88,7 +88,7 @@ def test_the_key_of_a_dead_job_is_free_again(
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 201, "schlüssel"])
 def test_a_key_that_is_none_is_400(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]], key: str
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]], key: str
 ) -> None:
     response = client.post("/api/v1/emails", json=MAIL, headers={**token(), "Idempotency-Key": key})
     assert (response.status_code, response.json["code"]) == (400, "idempotency_key_invalid")
@@ -96,7 +96,7 @@ def test_a_key_that_is_none_is_400(
 
 
 def test_a_repeated_upload_keeps_one_file_whatever_its_boundary(
-    client: FlaskClient, token: Callable[..., Headers], stored: Callable[[], list[Path]], picture: bytes
+    client: Client, token: Callable[..., Headers], stored: Callable[[], list[Path]], picture: bytes
 ) -> None:
     headers, answers = {**token(), "Idempotency-Key": "k"}, []
     for _ in range(2):
@@ -107,7 +107,7 @@ def test_a_repeated_upload_keeps_one_file_whatever_its_boundary(
 
 
 def test_a_repeated_batch_is_answered_with_all_its_jobs(
-    client: FlaskClient, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
+    client: Client, token: Callable[..., Headers], jobs: Callable[[], list[Job]]
 ) -> None:
     headers, answers = {**token(), "Idempotency-Key": "k"}, []
     for _ in range(2):
@@ -119,7 +119,7 @@ def test_a_repeated_batch_is_answered_with_all_its_jobs(
 
 
 def test_a_key_that_stands_for_another_upload_leaves_no_file_behind(
-    client: FlaskClient, token: Callable[..., Headers], stored: Callable[[], list[Path]], picture: bytes
+    client: Client, token: Callable[..., Headers], stored: Callable[[], list[Path]], picture: bytes
 ) -> None:
     headers = {**token(), "Idempotency-Key": "k"}
     client.post("/api/v1/emails", json=MAIL, headers=headers)
@@ -134,7 +134,7 @@ def test_the_order_of_fields_does_not_change_the_fingerprint() -> None:
 
 
 def test_a_database_that_is_away_is_503_and_leaves_no_file(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     configure: Callable[..., object],
     stored: Callable[[], list[Path]],

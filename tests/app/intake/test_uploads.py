@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flask.testing import FlaskClient
 from werkzeug.datastructures import FileStorage
 
 from app.intake.refusals import Refused
@@ -15,6 +14,7 @@ from app.intake.uploads import receive, shelve, shown_name
 from config.settings import ROOT, Settings
 from db.engine import reading
 from db.models import Job, StoredFile
+from tests.support.web import Client
 
 Headers = dict[str, str]
 IMAGES = ROOT / "tests" / "data" / "images"
@@ -96,7 +96,7 @@ class TestShelving:
     "name", ["empty.jpg", "one_byte.png", "spaces.gif", "html.jpg", "active.svg", "eps.jpg"]
 )
 def test_what_is_no_picture_is_refused_and_nothing_stored(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     jobs: Callable[[], list[Job]],
     stored: Callable[[], list[Path]],
@@ -110,7 +110,7 @@ def test_what_is_no_picture_is_refused_and_nothing_stored(
 
 
 def test_storage_names_are_ours_whatever_files_are_called(
-    client: FlaskClient,
+    client: Client,
     token: Callable[..., Headers],
     stored: Callable[[], list[Path]],
     picture: bytes,
