@@ -58,10 +58,10 @@ function show(html) {
   }
   const kept = {};
   for (const input of document.querySelectorAll("input[type=file]")) kept[input.id] = [...input.files];
-  document.title = page.title;
-  document.querySelector("main").replaceWith(fresh);
   fresh.querySelector("[data-files-lost]")?.remove();
   fresh.querySelector("#summary").removeAttribute("autofocus");
+  document.title = page.title;
+  document.querySelector("main").replaceWith(fresh);
   startUploads(fresh, kept);
   fresh.querySelector("#summary").focus();
   return "";
