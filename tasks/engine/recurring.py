@@ -44,20 +44,21 @@ class Recurring:
             raise ValueError(f"{self.name}: catch_up must be below {_REMEMBERED.days} days")
 
     def latest(self, moment: datetime) -> datetime | None:
-        """The newest slot at or before `moment`, unless it is older than `catch_up`."""
+        """The newest slot at or before `moment` in UTC, unless it is older than `catch_up`."""
         # CronSim looks strictly before; a slot is due in its own second.
         local = (moment + timedelta(seconds=1)).astimezone(self.zone)
         slot = next(CronSim(self.cron, local, reverse=True), None)
         if slot is None or moment - slot > self.catch_up:
             return None
-        return slot
+        # An hour that comes twice has two moments of one local name; only in UTC are they told apart.
+        return slot.astimezone(UTC)
 
     def run_latest(self, moment: datetime) -> bool:
         """Enqueue the job of the latest slot unless that was done; True if this call did it."""
         slot = self.latest(moment)
         if slot is None:
             return False
-        key = f"schedule:{self.name}:{slot.astimezone(UTC).isoformat()}"
+        key = f"schedule:{self.name}:{slot.isoformat()}"
         with unit_of_work() as work:
             if not ledger.take_once(work.session.connection(), key, lifetime=_REMEMBERED):
                 return False
