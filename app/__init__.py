@@ -8,6 +8,7 @@ from flask_wtf import CSRFProtect
 import tasks  # noqa: F401  # declares every job type, so that the ledger's rows can be read
 from app import cli, problems
 from app.api import api
+from app.console import FAILED_SIGN_INS, TRY_LATER, console, door, refused
 from app.files import files
 from app.limits import FORM_POSTS, MAX_FORM_PARTS, BoundedRequest, drain, limit_forms
 from app.operations import operations
@@ -34,11 +35,13 @@ def create_app() -> Application:
     app.after_request(drain)
 
     # Before the check of the forms' tokens, so that guesses count too.
-    limit_forms(app).limit(FORM_POSTS, methods=["POST"])(pages)
+    limiter = limit_forms(app)
+    limiter.limit(FORM_POSTS, methods=["POST"])(pages)
+    limiter.limit(FAILED_SIGN_INS, methods=["POST"], deduct_when=refused, error_message=TRY_LATER)(door)
     csrf = CSRFProtect(app)
     # A browser attaches no bearer token by itself, so no other site can make it call these.
     csrf.exempt(api)
-    for blueprint in (pages, files, api, operations):
+    for blueprint in (pages, files, api, door, console, operations):
         app.register_blueprint(blueprint)
     cli.register(app)
     return app

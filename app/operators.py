@@ -4,12 +4,20 @@ Each act is one transaction that also writes the audit log. Jobs that become due
 relay within half a second.
 """
 
+import json
+from typing import Any
+
+from pydantic import ValidationError
 from sqlalchemy import select
 
+from app.intake.refusals import Refused, path, refuse_fields
 from app.reading.visible import is_id
 from db import ledger
-from db.engine import transaction
-from db.models import Job
+from db.engine import reading, transaction
+from db.models import DeadLetter, Job
+from tasks.dead_letters import Ramp, start_ramp
+from tasks.engine.job import JOBS
+from tasks.engine.payload import PayloadInvalid
 
 
 def cancel_job(job_id: str, *, actor: str) -> str:
@@ -28,16 +36,49 @@ def cancel_job(job_id: str, *, actor: str) -> str:
     return after
 
 
-def replay_letter(letter_id: str, *, actor: str, reason: str = "") -> str:
-    """Queue its job again; returns the job's id. Raises as `ledger.replay` does."""
+def replay_letter(
+    letter_id: str, *, actor: str, reason: str = "", payload: dict[str, Any] | None = None
+) -> str:
+    """Queue its job again, with another `payload` if one is given; returns the job's id.
+
+    Raises as `ledger.replay` does, and Refused for a payload that does not fit the type's schema.
+    """
+    rewritten = None if payload is None else _checked(_letter(letter_id), payload)
     with transaction() as connection:
-        return ledger.replay(connection, _letter(letter_id), actor=actor, note=reason)
+        return ledger.replay(connection, _letter(letter_id), actor=actor, note=reason, rewritten=rewritten)
+
+
+def replay_group(fingerprint: str, *, per_minute: int, actor: str, reason: str = "") -> Ramp:
+    """Replay every open letter of one kind: the oldest alone, the others once it has succeeded, so many a minute.
+
+    Raises as `start_ramp` does.
+    """
+    return start_ramp(fingerprint, per_minute=per_minute, actor=actor, reason=reason)
 
 
 def discard_letter(letter_id: str, *, actor: str, reason: str) -> None:
     """Close it and leave its job dead. Raises as `ledger.discard` does."""
     with transaction() as connection:
         ledger.discard(connection, _letter(letter_id), actor=actor, note=reason)
+
+
+def discard_group(fingerprint: str, *, up_to: str, actor: str, reason: str) -> int:
+    """Close the open letters of one kind, `up_to` being the last; returns how many.
+
+    Raises LetterNotFound when none is open.
+    """
+    count = 0
+    while True:
+        with transaction() as connection:
+            closed = ledger.discard_some(
+                connection, fingerprint, up_to=_letter(up_to), actor=actor, note=reason
+            )
+        count += closed
+        if not closed:
+            break
+    if not count:
+        raise ledger.LetterNotFound(fingerprint)
+    return count
 
 
 def resolve_letter(letter_id: str, *, happened: bool, actor: str, reason: str = "") -> str:
@@ -50,3 +91,29 @@ def _letter(letter_id: str) -> str:
     if not is_id(letter_id):
         raise ledger.LetterNotFound(letter_id)
     return letter_id
+
+
+def _checked(letter_id: str, payload: dict[str, Any]) -> ledger.Rewritten:
+    """The payload as its type's schema writes it. Raises Refused with each field at fault, below `payload`."""
+    with reading() as session:
+        type_ = session.scalar(
+            select(Job.type).join(DeadLetter, DeadLetter.job_id == Job.id).where(DeadLetter.id == letter_id)
+        )
+        if type_ is None and session.get(DeadLetter, letter_id) is None:
+            raise ledger.LetterNotFound(letter_id)
+    if type_ is None:
+        raise ledger.WrongResolution("this letter is a message without a job; it can only be discarded")
+    if type_ not in JOBS:
+        raise ledger.WrongResolution(
+            "this release does not know the job's type, so no payload can be checked"
+        )
+    schema = JOBS[type_].payload
+    try:
+        # As JSON, which is what is stored: a list there may be a tuple in the schema.
+        return ledger.Rewritten(schema.model_validate_json(json.dumps(payload)).dump(), schema.version)
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_url=False, include_context=False)
+        reasons = {path(("payload", *fault["loc"])): fault["msg"] for fault in faults}
+        raise refuse_fields("payload_invalid", reasons) from None
+    except PayloadInvalid as error:
+        raise Refused("payload_invalid", f"{error}.".capitalize(), field="payload") from None

@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.api.blueprint import api
 from app.api.bodies import Body, json_body
 from app.intake.refusals import refuse_invalid
-from app.operators import discard_letter, replay_letter, resolve_letter
+from app.operators import discard_letter, replay_group, replay_letter, resolve_letter
 from app.reading.jobs import find_job
 from app.reading.letters import find_letter, letter_details, letter_json, list_letters
 from app.security import Scope, Viewer, api_viewer
+from tasks.dead_letters import MOST_PER_MINUTE
 
 Reason = Annotated[str, Field(min_length=1, max_length=1_000)]
 
@@ -28,8 +29,17 @@ class LetterQuery(BaseModel):
 
 
 class ReplayBody(Body):
-    """Why, if there is something to say."""
+    """Why, if there is something to say; `payload` takes the place of the job's, if it fits the type's schema."""
 
+    reason: Annotated[str, Field(max_length=1_000)] = ""
+    payload: dict[str, Any] | None = None
+
+
+class ReplayGroupBody(Body):
+    """Which kind of letter, and how many of its jobs may start a minute."""
+
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    per_minute: Annotated[int, Field(ge=1, le=MOST_PER_MINUTE)] = 60
     reason: Annotated[str, Field(max_length=1_000)] = ""
 
 
@@ -74,8 +84,24 @@ def show(letter_id: str) -> dict[str, Any]:
 def replay(letter_id: str) -> dict[str, Any]:
     """Queue its job again."""
     viewer = api_viewer(Scope.OPERATE)
-    job_id = replay_letter(letter_id, actor=viewer.identity, reason=json_body(ReplayBody).reason)
+    body = json_body(ReplayBody)
+    job_id = replay_letter(letter_id, actor=viewer.identity, reason=body.reason, payload=body.payload)
     return _settled(letter_id, job_id, viewer)
+
+
+@api.post("/dead-letters/replay")
+def replay_kind() -> tuple[dict[str, Any], int]:
+    """Replay a whole kind: one letter as a canary, the rest by a job that waits for it."""
+    viewer = api_viewer(Scope.OPERATE)
+    body = json_body(ReplayGroupBody)
+    ramp = replay_group(
+        body.fingerprint, per_minute=body.per_minute, actor=viewer.identity, reason=body.reason
+    )
+    return {
+        "letters": ramp.letters,
+        "canary": find_job(ramp.canary_job_id, viewer).as_json(),
+        "ramp": find_job(ramp.job_id, viewer).as_json() if ramp.job_id else None,
+    }, 202
 
 
 @api.post("/dead-letters/<letter_id>/discard")

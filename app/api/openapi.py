@@ -130,6 +130,15 @@ def _dead_letters() -> Schema:
     details = _answer(200, "DeadLetterDetails")
     show = _operation("showDeadLetter", "Look at a dead letter", details, (403, 404), path=True)
     paths: Schema = {"/dead-letters": {"get": index}, "/dead-letters/{id}": {"get": show}}
+    paths["/dead-letters/replay"] = {
+        "post": _operation(
+            "replayDeadLetters",
+            "Replay every open dead letter of one kind: the oldest first, the others once it has succeeded",
+            {"202": _content("Begun", "application/json", ref("ReplayBegun"))},
+            (403, 404, 409),
+            body=_json(ref("ReplayGroupBody")),
+        )
+    }
     for move, answer in (("replay", "Replayed"), ("discard", "Discarded"), ("resolve", "Replayed")):
         name = move.capitalize()
         paths[f"/dead-letters/{{id}}/{move}"] = {

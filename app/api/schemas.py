@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.api.dead_letters import DiscardBody, ReplayBody, ResolveBody
+from app.api.dead_letters import DiscardBody, ReplayBody, ReplayGroupBody, ResolveBody
 from app.api.emails import EmailBody
 from app.intake.emails import sendable_templates
 from db.models.jobs import State
@@ -28,7 +28,7 @@ def components() -> dict[str, Schema]:
 def _bodies() -> dict[str, Schema]:
     """The models' own schemas, and one e-mail schema per template with that template's variables."""
     templates = sendable_templates()
-    models: list[type[BaseModel]] = [EmailBody, ReplayBody, DiscardBody, ResolveBody]
+    models: list[type[BaseModel]] = [EmailBody, ReplayBody, ReplayGroupBody, DiscardBody, ResolveBody]
     models += [template.variables for template in templates.values()]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     schemas: dict[str, Schema] = found["$defs"]
@@ -167,6 +167,7 @@ _ANSWERS: dict[str, Schema] = {
         }
     ),
     "ReplayedDeadLetter": _object({"dead_letter": ref("DeadLetter"), "job": ref("Job")}),
+    "ReplayBegun": _object({"letters": _NUMBER, "canary": ref("Job"), "ramp": _or_null(ref("Job"))}),
     "DiscardedDeadLetter": _object({"dead_letter": ref("DeadLetter")}),
     "Problem": _object(
         {

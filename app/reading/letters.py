@@ -69,8 +69,6 @@ def letter_details(letter_id: str) -> dict[str, Any]:
     with reading() as session:
         letter = _letter(session, letter_id)
         job = session.get(Job, letter.job_id) if letter.job_id else None
-        tries = select(Attempt).where(Attempt.job_id == letter.job_id).order_by(Attempt.id)
-        attempts = list(session.scalars(tries)) if job else []
     return {
         **letter_json(letter),
         "traceback": letter.traceback,
@@ -84,9 +82,18 @@ def letter_details(letter_id: str) -> dict[str, Any]:
                 "started_at": iso(attempt.started_at),
                 "ended_at": iso(attempt.ended_at),
             }
-            for attempt in attempts
+            for attempt in letter_attempts(letter)
         ],
     }
+
+
+def letter_attempts(letter: DeadLetter) -> list[Attempt]:
+    """Every unsuccessful start of the letter's job, oldest first; none for a message without a job."""
+    if letter.job_id is None:
+        return []
+    with reading() as session:
+        tries = select(Attempt).where(Attempt.job_id == letter.job_id).order_by(Attempt.id)
+        return list(session.scalars(tries))
 
 
 def _letter(session: Session, letter_id: str) -> DeadLetter:

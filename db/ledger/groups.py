@@ -6,11 +6,13 @@ from datetime import timedelta
 from sqlalchemy import Connection, func, select
 
 from db.ledger.errors import LetterNotFound
-from db.ledger.letters import replay
+from db.ledger.letters import discard, replay
 from db.ledger.tables import dead_letters
 from db.types import now
 
 _MINUTE = timedelta(minutes=1)
+# As many as one transaction closes, so that none holds SQLite's write lock for long.
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +65,21 @@ def replay_some(
     for position, letter_id in enumerate(taken):
         replay(connection, letter_id, actor=actor, note=note, wait=position * _MINUTE / per_minute)
     return connection.execute(select(func.count()).select_from(dead_letters).where(*still_open)).scalar_one()
+
+
+def discard_some(connection: Connection, fingerprint: str, *, up_to: str, actor: str, note: str) -> int:
+    """Discard up to 500 open letters of this kind, oldest first; returns how many, 0 when none is left."""
+    taken = connection.scalars(
+        select(dead_letters.c.id)
+        .where(
+            dead_letters.c.fingerprint == fingerprint,
+            dead_letters.c.id <= up_to,
+            dead_letters.c.resolution.is_(None),
+        )
+        .order_by(dead_letters.c.id)
+        .limit(_AT_ONCE)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for letter_id in taken:
+        discard(connection, letter_id, actor=actor, note=note)
+    return len(taken)
