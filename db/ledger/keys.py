@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, exists, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.ledger.errors import KeyReused
@@ -31,7 +31,8 @@ def reserve(
     """Take the key for this transaction; None means it is ours and `bind` must follow.
 
     Of two requests at once the second waits here for the first one's commit. Raises KeyReused when the
-    key stands for other content. A key whose jobs all died or were cancelled, or that expired, is free again.
+    key stands for other content. A key whose jobs all died or were cancelled, or that expired, is free again,
+    unless an effect of theirs happened or may have: repeating the request must not repeat that.
     """
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     inserted = connection.execute(
@@ -76,10 +77,9 @@ def bind(connection: Connection, key: str, job_id: str) -> None:
 
 def _free_again(connection: Connection, job_id: str | None, batch_id: str | None) -> bool:
     mine = jobs.c.id == job_id if batch_id is None else jobs.c.batch_id == batch_id
-    alive = connection.execute(
-        select(func.count()).select_from(jobs).where(mine, jobs.c.state.not_in((State.DEAD, State.CANCELLED)))
-    ).scalar_one()
-    return alive == 0
+    acted = exists().where(_keys.c.job_id == jobs.c.id, _keys.c.state != "reserved")
+    standing = or_(jobs.c.state.not_in((State.DEAD, State.CANCELLED)), acted)
+    return connection.execute(select(jobs.c.id).where(mine, standing).limit(1)).one_or_none() is None
 
 
 def _retake(connection: Connection, key: str, fingerprint: str, lifetime: timedelta) -> None:

@@ -1,5 +1,7 @@
 """Idempotency at the door."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import func, select, update
 
@@ -68,6 +70,18 @@ def test_the_key_of_a_dead_job_is_free_again_even_for_other_content() -> None:
     assert made
     assert second != job_id
     assert ask(fingerprint="corrected content") == (second, False)
+
+
+@pytest.mark.parametrize("settle_effect", [ledger.doubt_effect, None])
+def test_the_key_of_a_dead_job_that_may_have_acted_stays_taken(settle_effect: Any) -> None:
+    job_id, _ = ask()
+    start = start_job(job_id)
+    with transaction() as connection:
+        ledger.begin_effect(connection, start, "email:1")
+        if settle_effect is not None:
+            settle_effect(connection, "email:1")
+        ledger.bury(connection, start, A_FAILURE, letter_for(start, "outcome_unknown"))
+    assert ask() == (job_id, False)
 
 
 def test_the_key_of_a_cancelled_job_is_free_again() -> None:
