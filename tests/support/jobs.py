@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -47,16 +48,41 @@ def scripted(script: Script, run: Run) -> dict[str, Any]:
             raise ZeroDivisionError
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            sys.exit(3)
         case "take down the worker":
             os.kill(os.getppid(), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
-        case "stall":
-            _stall(script.seconds)
+        case "doze":
+            time.sleep(script.seconds)
     with run.once(f"scripted:{run.job_id}") as effect:
         if effect.receipt is None:
             note(script, run, "effect")
+            if script.act == "die in the effect":
+                os.kill(os.getpid(), signal.SIGKILL)
             effect.receipt = {"pid": os.getpid()}
     return {"attempt": run.start.attempt}
+
+
+@job(
+    queue="default",
+    payload=Script,
+    owner="tests",
+    time_limit=2,
+    soft_time_limit=1,
+    max_retries=1,
+    retry_backoff=1,
+    retry_jitter=False,
+    name="tests.impatient",
+)
+def impatient(script: Script, run: Run) -> None:
+    """Take `seconds`; told to stall, ignore the soft limit as well."""
+    note(script, run, "start")
+    if script.act == "stall":
+        _stall(script.seconds)
+    else:
+        time.sleep(script.seconds)
+    note(script, run, "effect")
 
 
 def note(script: Script, run: Run, what: str) -> None:

@@ -1,6 +1,6 @@
 """Real workers and relays as processes of their own, which tests kill, freeze and restart.
 
-Each is a context manager that returns when the process is ready and leaves nothing of it behind::
+Each is a context manager that leaves nothing of it behind::
 
     with worker(folder) as first, relay(folder):
         first.kill()
@@ -108,32 +108,32 @@ def worker(
     queues: str = "default,dead_letter",
     concurrency: int = 1,
     name: str = "worker",
+    options: Sequence[str] = (),
     **environment: object,
 ) -> Iterator[Process]:
     """A worker that knows the scripted jobs of `tests.support.jobs`."""
-    options = ["--queues", queues, "--concurrency", str(concurrency), "--hostname", f"{name}@%h"]
-    command = ["-m", "celery", "-A", "tests.support.jobs", "worker", *options]
+    served = ["--queues", queues, "--concurrency", str(concurrency), "--hostname", f"{name}@%h"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    with _running([*command, *quiet], folder / f"{name}.log", " ready.", environment) as process:
+    command = ["-m", "celery", "-A", "tests.support.jobs", "worker", *served, *quiet, *options]
+    with _running(command, folder / f"{name}.log", " ready.", environment) as process:
         yield process
 
 
 @contextmanager
 def relay(folder: Path, *, name: str = "relay", **environment: object) -> Iterator[Process]:
-    """A relay that knows the scripted jobs, too."""
-    with _running(
-        ["-m", "tests.support.relay"], folder / f"{name}.log", "relay.started", environment
-    ) as process:
+    """A relay that knows the scripted jobs, too. It starts beside the test, which waits for what it does."""
+    with _running(["-m", "tests.support.relay"], folder / f"{name}.log", None, environment) as process:
         yield process
 
 
 @contextmanager
 def _running(
-    command: Sequence[str], output: Path, ready: str, environment: dict[str, object]
+    command: Sequence[str], output: Path, ready: str | None, environment: dict[str, object]
 ) -> Iterator[Process]:
     process = Process(command, output, **environment)
     try:
-        process.printed(ready)
+        if ready is not None:
+            process.printed(ready)
         yield process
     finally:
         process.kill()
