@@ -62,6 +62,8 @@ def build_engine(url: str, use: Use = Use.TRANSACTIONS) -> Engine:
         # A worker repeats its statement when the connection turns out to be dead; a request should not have to.
         pool_pre_ping=use in (Use.TRANSACTIONS, Use.READING),
         skip_autocommit_rollback=True,
+        # An error's text would quote the row: addresses, texts, names of files.
+        hide_parameters=True,
         isolation_level="READ COMMITTED" if use is Use.TRANSACTIONS else "AUTOCOMMIT",
         connect_args={
             **_POSTGRESQL_TIMEOUTS,
@@ -112,7 +114,7 @@ def _build_sqlite(url: str, use: Use) -> Engine:
     database = make_url(url).database
     if database and database != ":memory:":
         Path(database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": _SQLITE_BUSY_MS / 1000})
+    engine = create_engine(url, connect_args={"timeout": _SQLITE_BUSY_MS / 1000}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: Any) -> None:

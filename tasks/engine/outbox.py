@@ -1,12 +1,14 @@
 """One transaction for what a request stores and the jobs it asks for; messages go out after its commit."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 import structlog
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from config.queues import Priority, Queue
@@ -135,7 +137,9 @@ def publish_committed(jobs: Sequence[ledger.Due]) -> None:
     except BrokerUnavailable as error:
         log.warning("outbox.left_to_relay", jobs=len(jobs), reason=str(error))
         return
-    with autocommit(durable=False) as connection:
+    # The jobs are accepted. Unmarked they are only published once more, so a database that just went away
+    # must not turn that into an error.
+    with suppress(OperationalError, PoolTimeout), autocommit(durable=False) as connection:
         ledger.mark_published(connection, [job.id for job in jobs])
 
 
