@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 
-.PHONY: run test demo bench lint format
+.PHONY: run test demo bench chaos lint format
 .DEFAULT_GOAL := run
 
 run: .venv/installed ## Start everything; Ctrl-C stops it
@@ -14,6 +14,9 @@ demo: .venv/installed ## Show one of each job, a repeat, a flaky and a poison on
 
 bench: .venv/installed-dev ## Measure, as ratios within one run (about ten minutes); NAMES=drain measures that alone
 	@$(BIN)/python -m bench $(NAMES)
+
+chaos: .venv/installed-dev ## Break everything while 2,000 jobs run, then account for each (ten minutes); ARGS="--seed 7" repeats a plan
+	@$(BIN)/python -m chaos $(ARGS)
 
 test: .venv/installed-dev lint ## Check and run every test
 	@$(BIN)/pytest -n 2
