@@ -9,6 +9,7 @@ from celery.exceptions import SoftTimeLimitExceeded, TimeLimitExceeded
 from db.ledger import Failure, Letter, Start
 from services.errors import OutcomeUnknown, Permanent, SenderOutage, ServiceError, Transient
 from tasks.engine.job import JobType, P
+from tasks.engine.patience import database_is_away
 from tasks.engine.payload import PayloadInvalid, PayloadTooNew
 from tasks.engine.run import NotYet
 
@@ -16,6 +17,8 @@ from tasks.engine.run import NotYet
 MAX_LOSSES = 3
 # How long jobs wait when our own credentials or configuration are at fault and nobody named a time.
 OUTAGE_WAIT = timedelta(minutes=5)
+# How long a job waits that lost its database; the verdict itself waits until there is one to write it to.
+DATABASE_WAIT = timedelta(seconds=2)
 # How long a payload from a newer release waits for a newer worker.
 NEWER_WAIT = timedelta(seconds=30)
 
@@ -78,6 +81,10 @@ def judge(job: JobType[P], start: Start, error: BaseException) -> Verdict:
         case SoftTimeLimitExceeded() | TimeLimitExceeded():
             failure = Failure("timed_out", "time_limit", f"Longer than its limit of {job.time_limit} s.")
             return _retry(job, start, failure, policy.delay(start.failures))
+        case Exception() if database_is_away(error):
+            # Counted: some mistakes in a statement look like this as well, and would go round for ever.
+            failure = Failure("failed", "database_away", "The database went away while the job was working.")
+            return _retry(job, start, failure, DATABASE_WAIT)
         case _ if isinstance(error, policy.autoretry_for):
             named = error.retry_after if isinstance(error, Transient) else None
             delay = max(policy.delay(start.failures), named or timedelta())
