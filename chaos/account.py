@@ -146,7 +146,9 @@ def _unexplained(job: JobFact, item: Item | None, where: str) -> Iterator[Violat
     reason = job.letters[0]
     if item is not None and _BAD_END.get(item.act) == reason:
         return
-    interrupted = any(outcome in ("lost", "timed_out") for _, outcome, _ in job.endings[:-1])
+    interrupted = any(
+        outcome in ("lost", "timed_out") or code == "database_away" for _, outcome, code in job.endings[:-1]
+    )
     guarded = item is None or item.kind in _GUARDED
     explained = (reason == UNKNOWN and guarded and interrupted) or (
         reason == "worker_lost" and job.lost_starts >= MAX_LOSSES

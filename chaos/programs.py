@@ -16,6 +16,9 @@ from tests.support.processes import Process
 _LOOK_EVERY_S = 0.2
 # What a killed parent leaves behind may work on for so long; then it goes the way of a container's processes.
 _ORPHANS_S = 8.0
+# Celery ends a worker whose pool is killed or frozen while it is starting.
+_POOL_STRUCK = "Could not start worker processes"
+_LAST_WORDS = 2_000
 
 _WORKER = (
     "-m celery -A chaos.jobs worker --queues email,email_bulk,default,dead_letter,images,ai --concurrency 2 "
@@ -87,7 +90,7 @@ class Programs:
                 _kill_group(self._left.pop(0)[1])
 
     def _replace(self, role: Role, returncode: int) -> None:
-        if returncode != -signal.SIGKILL:
+        if returncode != -signal.SIGKILL and _POOL_STRUCK not in role.process.log()[-_LAST_WORDS:]:
             self.gave_up.append(f"{role.name} ended by itself (exit code {returncode})")
         self._groups.add(role.process.pid)
         self._left.append((time.monotonic() + _ORPHANS_S, role.process.pid))
