@@ -8,6 +8,7 @@ _MEANINGS = {
     "transient": "Something the job needs did not answer. It is tried again by itself.",
     "permanent": "It cannot work with what was sent, however often it is tried.",
     "sender_outage": _NOT_YOURS,
+    "throttled": "Only so many jobs of this kind may start in a given time. It waits for its turn.",
     "outcome_unknown": "It may have happened, and nobody can tell: the answer was lost on the way. It is not repeated "
     "blindly; an operator looks into it.",
     "bug": "The program itself is at fault. The people who run this site have been told and can run the job again.",
@@ -47,6 +48,7 @@ _MEANINGS = {
     "document_unsupported": "This kind of document is not read. Save it as PDF, DOCX or text.",
     "document_broken": "The document is damaged. Export or upload it again.",
     "model_busy": "The language model is busy. It is asked again by itself.",
+    "model_throttled": "The language model takes only so many requests in a given time. It is asked again by itself.",
     "model_misconfigured": _NOT_YOURS,
     "model_refused": "The language model declines to analyse this document.",
     "answer_unusable": "The language model's answer could not be used.",

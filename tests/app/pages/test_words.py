@@ -23,7 +23,8 @@ MODULES = (document_errors, email_errors, image_errors, file_errors)
 def codes(error: type[ServiceError] = ServiceError) -> Iterator[str]:
     """The code of every error that a service or a job names."""
     for kind in error.__subclasses__():
-        yield kind.code
+        if not kind.__module__.startswith("tests."):
+            yield kind.code
         yield from codes(kind)
 
 
