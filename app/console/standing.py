@@ -1,20 +1,19 @@
 """How things stand now: queues, failures, and whether the parts answer."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import func, select
 
 from app.operations.readiness import missing
 from app.operations.recent import failed_attempts, jobs_by_state
+from app.operations.relay import LATE, behind
 from app.pages.figures import duration
 from app.reading.queues import QueueView, list_queues
 from db.engine import reading
 from db.models import Attempt, DeadLetter, Job
 from db.models.jobs import State
 
-# The relay looks twice a second; what is overdue for longer has no relay.
-_RELAY_LATE = timedelta(seconds=10)
 _FAULTY = ("failed", "timed_out", "lost")
 _RECENT = 10
 
@@ -118,20 +117,11 @@ def recent_failures() -> list[RecentFailure]:
         .limit(_RECENT)
     )
     with reading() as session:
-        return [RecentFailure(*row.tuple()) for row in session.execute(query)]
+        return [RecentFailure(*row) for row in session.execute(query)]
 
 
 def _relay() -> Part:
-    """Judged by its work: it may run on another machine."""
-    query = (
-        select(Job.due_at)
-        .where(Job.due_at.is_not(None), Job.state.in_((State.QUEUED, State.WAITING)))
-        .order_by(Job.due_at)
-        .limit(1)
-    )
-    with reading() as session:
-        due_at = session.scalar(query)
-    late = datetime.now(UTC) - due_at if due_at else timedelta()
-    if late < _RELAY_LATE:
+    late = behind()
+    if late < LATE:
         return Part("Relay", works=True, says="nothing is overdue")
     return Part("Relay", works=False, says=f"a job is overdue by {duration(late)}; no relay seems to run")

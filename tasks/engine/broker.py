@@ -17,18 +17,19 @@ _TIMEOUT_S = 1.0
 
 def ping(timeout_s: float = _TIMEOUT_S) -> None:
     """Open a connection and a channel and look at a queue. Raises BrokerUnavailable."""
-    with _connection(timeout_s) as connection:
+    with connection_to_broker(timeout_s) as connection:
         _depth(connection, Queue.DEFAULT)
 
 
 def depths(timeout_s: float = _TIMEOUT_S) -> dict[Queue, int]:
     """How many messages wait in each queue; those that a worker holds are not counted. Raises BrokerUnavailable."""
-    with _connection(timeout_s) as connection:
+    with connection_to_broker(timeout_s) as connection:
         return {queue: _depth(connection, queue) for queue in Queue}
 
 
 @contextmanager
-def _connection(timeout_s: float) -> Iterator[Any]:
+def connection_to_broker(timeout_s: float) -> Iterator[Any]:
+    """A connection whose every wait is bounded. Raises BrokerUnavailable, also for what fails while it is used."""
     url = app.conf.broker_url
     connection: Any = Connection(
         url,
