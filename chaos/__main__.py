@@ -28,8 +28,9 @@ def main() -> int:
     size = Size(options.jobs, options.faults, options.gap, options.patience)
     proven = False
     try:
-        proven = Run(seed, size, folder, console).prove(
-            options.database, options.broker, options.postgresql_url
+        run = Run(seed, size, folder, console)
+        proven = run.prove(
+            database=options.database, broker=options.broker, postgresql_url=options.postgresql_url
         )
     except KeyboardInterrupt:
         console.print("stopped")

@@ -28,10 +28,7 @@ class Clients:
         self, address: str, token: str, items: Sequence[Item], *, seconds: float, threads: int
     ) -> None:
         self._address, self._token = address, token
-        dues = [seconds * place / len(items) for place in range(len(items))]
-        again = [due + REPEAT_AFTER_S for due, item in zip(dues, items, strict=True) if item.repeated]
-        repeated = [item for item in items if item.repeated]
-        self._waiting = sorted(zip([*dues, *again], [*items, *repeated], strict=True), key=_due, reverse=True)
+        self._waiting = _schedule(items, seconds)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
@@ -103,8 +100,14 @@ class Clients:
         return None if answer.status_code == _LATER else answer
 
 
-def _due(asked: tuple[float, Item]) -> float:
-    return asked[0]
+def _schedule(items: Sequence[Item], seconds: float) -> list[tuple[float, Item]]:
+    """When each is asked for, the last first."""
+    schedule = []
+    for place, item in enumerate(items):
+        due = seconds * place / len(items)
+        times = (due, due + REPEAT_AFTER_S) if item.repeated else (due,)
+        schedule += [(time, item) for time in times]
+    return sorted(schedule, key=lambda asked: asked[0], reverse=True)
 
 
 def request_for(item: Item) -> dict[str, Any]:

@@ -1,9 +1,6 @@
 """One run, from an empty folder to the account."""
 
-import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,16 +12,16 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from chaos.account import violations
+from chaos.asking import Asking
 from chaos.brokers import Broker, own_broker
-from chaos.clients import REPEAT_AFTER_S, Clients
 from chaos.databases import Database, own_database
 from chaos.evidence import Evidence, read_jobs, read_keys, read_strangers, unfinished
 from chaos.faults import Faults
-from chaos.plan import Kind, Plan, make_plan
+from chaos.plan import make_plan
 from chaos.programs import Programs
 from chaos.records import lines
 from chaos.report import show
-from config.settings import ROOT, Settings
+from config.settings import Settings
 from db.engine import build_engine
 from db.migrate import migrate
 from dev import ports
@@ -32,46 +29,44 @@ from dev.web import answers
 from tests.support.processes import Process, eventually
 
 LEASE_S = 3
-_CLIENT_THREADS = 6
+_START_S = 120
+_SAY_EVERY_S = 10
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much, how fast. `gap_s` lies between two faults; jobs come in as long as they strike."""
+    """How much, how fast. `gap_s` lies between two faults, and jobs come in as long as they strike;
+    `patience_s` is how long everything may take after the last one."""
 
     jobs: int
     faults: int
     gap_s: float
-    # How long everything may take after the last fault.
     patience_s: float
 
 
 class Run:
-    """The system under test, its clients, and what they left."""
+    """The system under test, its clients, and what they left in `folder`."""
 
     def __init__(self, seed: int, size: Size, folder: Path, console: Console) -> None:
         self._seed, self._size, self._folder, self._console = seed, size, folder, console
-        self._records = {name: folder / f"{name}.record" for name in ("mails", "deeds", "produced")}
+        self._mails = folder / "mails.record"
 
-    def prove(self, database_kind: str, broker_kind: str, postgresql_url: str) -> bool:
+    def prove(self, *, database: str, broker: str, postgresql_url: str) -> bool:
         """Start, strike, wait, account; True when nothing was violated."""
         with ExitStack() as stack:
-            broker = stack.enter_context(own_broker(broker_kind, self._folder))
-            database = stack.enter_context(own_database(database_kind, self._folder, postgresql_url))
-            self._plan: Plan = make_plan(
-                self._seed, jobs=self._size.jobs, faults=self._size.faults, strikes=broker.strikes
-            )
-            self._configure(broker, database)
-            engine = build_engine(database.url.replace("postgresql://", "postgresql+psycopg://"))
+            own = stack.enter_context(own_database(database, self._folder, postgresql_url))
+            messages = stack.enter_context(own_broker(broker, self._folder))
+            self._configure(own, messages)
+            engine = build_engine(own.url.replace("postgresql://", "postgresql+psycopg://"))
             stack.callback(engine.dispose)
             migrate(engine)
-            return self._strike_and_account(stack, broker, database, engine)
+            return self._strike_and_account(stack, own, messages, engine)
 
-    def _configure(self, broker: Broker, database: Database) -> None:
+    def _configure(self, database: Database, broker: Broker) -> None:
         """Nothing of this machine's settings; the programs inherit what this process has."""
         for name in Settings.model_fields:
             os.environ.pop(name.upper(), None)
-        self._port, smtp_port = ports.preferred(8200), ports.preferred(2526)
+        self._port, self._smtp_port = ports.preferred(8200), ports.preferred(2526)
         os.environ.update(
             ENV_FILE="",
             PORT=str(self._port),
@@ -79,135 +74,87 @@ class Run:
             DATABASE_URL=database.url,
             BROKER_URL=broker.url,
             STORAGE_URL=str(self._folder / "files"),
-            SMTP_URL=f"smtp://127.0.0.1:{smtp_port}",
+            SMTP_URL=f"smtp://{ports.LOOPBACK}:{self._smtp_port}",
             LEASE_SECONDS=str(LEASE_S),
-            LOG_LEVEL="INFO",
         )
-        self._smtp_port = smtp_port
 
     def _strike_and_account(
-        self, stack: ExitStack, broker: Broker, database: Database, engine: Engine
+        self, stack: ExitStack, database: Database, broker: Broker, engine: Engine
     ) -> bool:
         began = time.monotonic()
-        self._start("mail", "-m", "chaos.mail", *self._mail_options(), stack=stack).printed("smtp://")
-        programs = stack.enter_context(Programs(self._folder))
-        eventually(lambda: answers(self._port, "/healthz"), within=90)
-        for role in programs.workers:
-            role.process.printed(" ready.")
-        clients, producer = self._ask_for_jobs(stack)
-        faults = Faults(programs, broker, database, clients, lease_s=LEASE_S)
-        struck_from = time.monotonic()
-        for fault in self._plan.faults:
+        plan = make_plan(self._seed, jobs=self._size.jobs, faults=self._size.faults, strikes=broker.strikes)
+        programs = self._start(stack)
+        over = self._size.gap_s * len(plan.faults)
+        address = f"http://{ports.LOOPBACK}:{self._port}"
+        asking = Asking(plan.items, address=address, seconds=over, folder=self._folder)
+        stack.callback(asking.stop)
+        faults = Faults(programs, broker, database, asking.clients, lease_s=LEASE_S)
+        first_fault = time.monotonic()
+        for fault in plan.faults:
             time.sleep(self._size.gap_s)
-            self._say(f"{time.monotonic() - struck_from:6.1f} s  {fault.strike}")
+            self._say(f"{time.monotonic() - first_fault:6.1f} s  {fault.strike}")
             faults.strike(fault)
         faults.end()
         last_fault = time.monotonic()
-        settled = self._wait(
-            lambda: clients.finished and not producer.alive and _count(engine) == 0, engine, clients
+        settled = self._wait(lambda: asking.finished and _unfinished(engine) == 0, engine, asking)
+        ended = time.monotonic()
+        asking.clients.stop()
+        evidence = Evidence(
+            items=plan.items,
+            jobs=read_jobs(engine),
+            accepted=asking.accepted(),
+            keys=read_keys(engine),
+            mails=[(message_id, recipient) for message_id, recipient in lines(self._mails)],
+            deeds=[(int(number), job_id) for number, job_id in lines(asking.deeds)],
+            strangers=read_strangers(engine),
+            complaints=[*programs.gave_up, *asking.complaints()],
         )
-        finished = time.monotonic()
-        clients.stop()
-        evidence = self._collect(engine, clients, producer, programs)
         found = violations(evidence)
         figures = {
-            "seed": str(self._seed),
-            "from the first fault to the last": f"{last_fault - struck_from:.0f} s",
-            "from the last fault to the last job's end": f"{finished - last_fault:.0f} s"
-            + ("" if settled else " (gave up)"),
-            "in all": f"{finished - began:.0f} s",
-            "programs started again": str(programs.restarts),
-            "requests that had to be repeated": str(clients.repeats),
-            "messages delivered twice": str(faults.copies),
-            "mails at the server": str(len(evidence.mails)),
-            "deeds on record": str(len(evidence.deeds)),
+            "seed": f"{self._seed}",
+            "from the first fault to the last": f"{last_fault - first_fault:.0f} s",
+            "from there to the last job's end": f"{ended - last_fault:.0f} s{'' if settled else ', given up'}",
+            "in all": f"{time.monotonic() - began:.0f} s",
+            "programs started again": f"{programs.restarts}",
+            "requests that had to be repeated": f"{asking.clients.repeats}",
+            "messages delivered twice": f"{faults.copies}",
+            "mails at the server": f"{len(evidence.mails)}",
+            "deeds on record": f"{len(evidence.deeds)}",
         }
         show(self._console, evidence, found, struck=faults.struck, figures=figures)
         return not found
 
-    def _ask_for_jobs(self, stack: ExitStack) -> tuple[Clients, Process]:
-        over = self._size.gap_s * len(self._plan.faults)
-        wanted = [item for item in self._plan.items if item.kind is Kind.DEED]
-        path = self._folder / "deeds.json"
-        asked = [(over * place / len(wanted), item.number, item.act) for place, item in enumerate(wanted)]
-        again = [
-            (due + REPEAT_AFTER_S, number, act)
-            for (due, number, act), item in zip(asked, wanted, strict=True)
-            if item.repeated
-        ]
-        path.write_text(json.dumps(sorted(asked + again)))
-        records = [str(self._records["produced"]), str(self._records["deeds"])]
-        producer = self._start("producer", "-m", "chaos.producer", str(path), *records, stack=stack)
-        clients = Clients(
-            f"http://127.0.0.1:{self._port}",
-            self._token(),
-            [item for item in self._plan.items if item.kind is not Kind.DEED],
-            seconds=over,
-            threads=_CLIENT_THREADS,
-        )
-        clients.start()
-        stack.callback(clients.stop)
-        return clients, producer
+    def _start(self, stack: ExitStack) -> Programs:
+        """The mail server and the system, ready to work."""
+        options = ["--port", str(self._smtp_port), "--record", str(self._mails)]
+        mail = Process(["-m", "chaos.mail", *options], self._folder / "mail.log")
+        stack.callback(mail.kill)
+        mail.printed("smtp://")
+        programs = stack.enter_context(Programs(self._folder))
+        eventually(lambda: answers(self._port, "/healthz"), within=_START_S)
+        for worker in programs.workers:
+            worker.process.printed(" ready.")
+        return programs
 
-    def _collect(self, engine: Engine, clients: Clients, producer: Process, programs: Programs) -> Evidence:
-        accepted = {number: list(ids) for number, ids in clients.accepted.items()}
-        for number, job_id in lines(self._records["produced"]):
-            accepted.setdefault(int(number), []).append(job_id)
-        complaints = [
-            *programs.gave_up,
-            *(f"{what}: {count} times" for what, count in clients.strange.items()),
-        ]
-        if producer.alive or producer.ended():
-            complaints.append("the producer did not come to its end")
-        return Evidence(
-            items=self._plan.items,
-            jobs=read_jobs(engine),
-            accepted=accepted,
-            keys=read_keys(engine),
-            mails=[(message_id, recipient) for message_id, recipient in lines(self._records["mails"])],
-            deeds=[(int(number), job_id) for number, job_id in lines(self._records["deeds"])],
-            strangers=read_strangers(engine),
-            complaints=complaints,
-        )
-
-    def _wait(self, condition: Callable[[], bool], engine: Engine, clients: Clients) -> bool:
+    def _wait(self, condition: Callable[[], bool], engine: Engine, asking: Asking) -> bool:
+        """Look until it holds; False when patience ends."""
         deadline = time.monotonic() + self._size.patience_s
-        said = 0.0
+        say_at = time.monotonic() + _SAY_EVERY_S
         while not condition():
             if time.monotonic() > deadline:
                 return False
-            if time.monotonic() - said > 10:
-                said = time.monotonic()
-                self._say(
-                    f"waiting: {_count(engine)} jobs unfinished, {len(clients.accepted)} requests accepted"
-                    + "".join(f"; {what}: {count} times" for what, count in clients.strange.items())
-                )
+            if time.monotonic() > say_at:
+                say_at += _SAY_EVERY_S
+                unanswered = "" if asking.finished else ", not everything asked for"
+                self._say(f"          {_unfinished(engine)} jobs unfinished{unanswered}")
             time.sleep(0.25)
         return True
-
-    def _start(self, name: str, *command: str, stack: ExitStack) -> Process:
-        process = Process(command, self._folder / f"{name}.log")
-        stack.callback(process.kill)
-        return process
-
-    def _mail_options(self) -> list[str]:
-        return ["--port", str(self._smtp_port), "--record", str(self._records["mails"])]
-
-    def _token(self) -> str:
-        made = subprocess.run(
-            [sys.executable, "-m", "flask", "tokens", "create", "--name", "chaos"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return made.stdout.split()[-1]
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False)
 
 
-def _count(engine: Engine) -> int:
+def _unfinished(engine: Engine) -> int:
     """-1 while the database is away, which is not zero."""
     try:
         return unfinished(engine)
