@@ -1,7 +1,7 @@
 """Scripted jobs sent through real processes, and an account of what became of each."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,10 @@ class Stack:
 
     @contextmanager
     def running(self, **options: Any) -> Iterator[Process]:
-        """A relay and a worker; yields the worker."""
-        with ExitStack() as processes:
-            processes.enter_context(relay(self.folder))
-            yield processes.enter_context(worker(self.folder, **options))
+        """A relay and a worker, yields the latter; `options` are the worker's, variables in capitals of both."""
+        variables = {name: value for name, value in options.items() if name.isupper()}
+        with relay(self.folder, **variables), worker(self.folder, **options) as its_worker:
+            yield its_worker
 
     def send(self, act: str = "succeed", **script: Any) -> str:
         """Enqueue a scripted job; returns its id."""

@@ -1,0 +1,123 @@
+"""The broker or the database is away for a moment: everybody waits and comes back by themselves."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from tests.support.brokers import Valkey, drop_connections
+from tests.support.jobs import lines
+from tests.support.ledger import job_row
+from tests.support.processes import eventually
+from tests.support.stack import Stack
+
+# What the processes to be cut off call themselves (libpq reads PGAPPNAME).
+VICTIM = "victim"
+
+
+@pytest.fixture
+def on_own_broker(own_broker: Valkey, configure: Callable[..., object], tmp_path: Path) -> Stack:
+    configure(LEASE_SECONDS=2)
+    return Stack(tmp_path)
+
+
+def test_a_broker_that_restarts_empty_three_times_loses_no_job_and_no_worker(
+    on_own_broker: Stack, own_broker: Valkey
+) -> None:
+    stack = on_own_broker
+    with stack.running():
+        busy = stack.send("doze", seconds=4)
+        stack.begun(busy)
+        job_ids = []
+        for _ in range(3):
+            job_ids += [stack.send() for _ in range(3)]
+            own_broker.restart()
+        job_ids += [stack.send() for _ in range(10)]
+        rows = [stack.ended(job_id, within=60) for job_id in [busy, *job_ids]]
+    assert {row.state for row in rows} == {"succeeded"}
+    assert all(stack.count("effect", job_id) == 1 for job_id in [busy, *job_ids])
+
+
+def test_jobs_accepted_while_the_broker_is_away_run_when_it_is_back(
+    on_own_broker: Stack, own_broker: Valkey
+) -> None:
+    stack = on_own_broker
+    with stack.running():
+        own_broker.kill()
+        job_ids = [stack.send() for _ in range(5)]
+        assert {job_row(job_id).state for job_id in job_ids} == {"queued"}
+        own_broker.start()
+        assert {stack.ended(job_id, within=60).state for job_id in job_ids} == {"succeeded"}
+
+
+def test_a_broker_that_is_frozen_for_a_while_is_waited_for(on_own_broker: Stack, own_broker: Valkey) -> None:
+    stack = on_own_broker
+    with stack.running():
+        own_broker.client.client_pause(6000)
+        job_ids = [stack.send() for _ in range(5)]
+        assert {stack.ended(job_id, within=60).state for job_id in job_ids} == {"succeeded"}
+
+
+@pytest.mark.parametrize(("any_broker", "database"), [("rabbitmq", "sqlite")], indirect=True)
+def test_rabbitmq_closing_every_connection_loses_no_job(stack: Stack, any_broker: str) -> None:
+    with stack.running():
+        busy = stack.send("doze", seconds=4)
+        stack.begun(busy)
+        drop_connections(any_broker)
+        job_ids = [busy, *(stack.send() for _ in range(5))]
+        rows = [stack.ended(job_id, within=60) for job_id in job_ids]
+    assert {row.state for row in rows} == {"succeeded"}
+    assert all(stack.count("effect", job_id) == 1 for job_id in job_ids)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_database_that_closes_every_connection_again_and_again_loses_no_job(
+    stack: Stack, database: str
+) -> None:
+    with closing(administrator(database)) as server, stack.running(concurrency=2, PGAPPNAME=VICTIM):
+        job_ids = [stack.send("doze", seconds=0.3) for _ in range(12)]
+        for begun in range(1, 11):
+            eventually(lambda begun=begun: len(lines(stack.record, "start")) >= begun)
+            cut(server, database)
+        rows = [stack.ended(job_id) for job_id in job_ids]
+    # An effect that was cut off right after its beginning was recorded is for a person to judge.
+    assert {row.state for row in rows} <= {"succeeded", "dead"}
+    assert {row.error_code for row in rows if row.state == "dead"} <= {"outcome_unknown"}
+    assert all(stack.count("effect", job_id) <= 1 for job_id in job_ids)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_database_that_is_away_for_a_while_is_waited_for(stack: Stack, database: str) -> None:
+    with closing(administrator(database)) as server, stack.running(PGAPPNAME=VICTIM):
+        running = stack.send("doze", seconds=1)
+        stack.begun(running)
+        admit(server, database, False)
+        cut(server, database)
+        eventually(lambda: "database.away" in (stack.folder / "relay.log").read_text())
+        eventually(lambda: "database.away" in (stack.folder / "worker.log").read_text())
+        admit(server, database, True)
+        rows = [stack.ended(job_id, within=60) for job_id in (running, stack.send())]
+    assert {row.state for row in rows} == {"succeeded"}
+    assert stack.count("effect", running) == 1
+
+
+def administrator(database: str) -> psycopg.Connection[tuple[object, ...]]:
+    url = make_url(database).set(drivername="postgresql", database="postgres")
+    return psycopg.connect(url.render_as_string(hide_password=False), autocommit=True)
+
+
+def cut(server: psycopg.Connection[tuple[object, ...]], database: str) -> None:
+    """Close the connections of the test's worker and relay, not those of the test itself."""
+    query = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND application_name = %s"
+    )
+    server.execute(query, [make_url(database).database, VICTIM])
+
+
+def admit(server: psycopg.Connection[tuple[object, ...]], database: str, yes: bool) -> None:
+    statement = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+    server.execute(statement.format(sql.Identifier(make_url(database).database or ""), sql.Literal(yes)))
