@@ -122,6 +122,12 @@ class Settings(BaseSettings):
         return timedelta(seconds=self.lease_seconds)
 
     @property
+    def rates(self) -> dict[str, Rate]:
+        """The limits that are settings, by rate key. The local engine needs none."""
+        rates = {"email_bulk": self.rate_email_bulk}
+        return {**rates, "anthropic": self.rate_anthropic} if self.anthropic_api_key else rates
+
+    @property
     def limits_url(self) -> str:
         """The Redis that keeps shared limits; the broker itself unless it is not a Redis."""
         if self.redis_url:

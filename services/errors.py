@@ -23,6 +23,12 @@ class Transient(ServiceError):
         self.retry_after = retry_after
 
 
+class Throttled(Transient):
+    """The other side is asked too often: everybody who shares the rate key waits, and no attempt is charged."""
+
+    code = "throttled"
+
+
 class Permanent(ServiceError):
     """It will never work with this input: the job goes to the dead letters at once."""
 

@@ -23,6 +23,7 @@ class DocumentRef(Payload):
 @job(
     queue="ai",
     payload=DocumentRef,
+    rate_key="anthropic",
     max_retries=6,
     retry_backoff=15,
     retry_backoff_max=1_800,

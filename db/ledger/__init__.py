@@ -19,7 +19,17 @@ from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, re
 from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
 from db.ledger.reconcile import missing, publish_again, still_held
-from db.ledger.start import Start, Unclaimed, checkpoint, claim, expired, renew, running_on, why_unclaimed
+from db.ledger.start import (
+    Start,
+    Unclaimed,
+    checkpoint,
+    claim,
+    expired,
+    hold_back,
+    renew,
+    running_on,
+    why_unclaimed,
+)
 from db.ledger.strangers import set_aside
 
 __all__ = [
@@ -55,6 +65,7 @@ __all__ = [
     "expired",
     "finish",
     "forget_effect",
+    "hold_back",
     "lose",
     "mark_published",
     "missing",

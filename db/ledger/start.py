@@ -95,6 +95,16 @@ def claim(connection: Connection, job_id: str, *, worker: str, lease: timedelta)
     return None if row is None else _start(row)
 
 
+def hold_back(connection: Connection, job_id: str, *, delay: timedelta) -> bool:
+    """queued → waiting before any start: the job's turn under its limit has not come. False if it was not queued."""
+    held = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id, jobs.c.state == State.QUEUED)
+        .values(state=State.WAITING, due_at=now(delay), published_at=None)
+    )
+    return held.rowcount == 1
+
+
 def why_unclaimed(connection: Connection, job_id: str) -> Unclaimed:
     """Explain a claim that got nothing."""
     row = connection.execute(

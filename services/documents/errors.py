@@ -3,7 +3,7 @@
 Messages name the limit or the fault and never the document: no text, no file name, no key.
 """
 
-from services.errors import Permanent, SenderOutage, Transient
+from services.errors import Permanent, SenderOutage, Throttled, Transient
 
 
 class DocumentUnreadable(Permanent):
@@ -46,6 +46,12 @@ class ModelBusy(Transient):
     """Rate limit, overload, a timeout or a cut answer: the same request may pass later."""
 
     code = "model_busy"
+
+
+class ModelThrottled(Throttled):
+    """We ask more often than our account may: nobody asks until the time that the answer named."""
+
+    code = "model_throttled"
 
 
 class ModelMisconfigured(SenderOutage):

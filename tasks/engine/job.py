@@ -13,8 +13,11 @@ from celery import Task
 from celery.utils.time import get_exponential_backoff_interval
 
 from config.queues import Priority, Queue
+from config.rates import Rate
+from config.settings import get_settings
 from services.errors import Transient
 from tasks.engine.celery import app
+from tasks.engine.limits import Limit
 from tasks.engine.payload import Payload
 
 if TYPE_CHECKING:
@@ -67,6 +70,14 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     default_priority: Priority
     retry_policy: RetryPolicy
     owner: str
+    rate_key: str | None
+    own_rate: Rate | None
+
+    @property
+    def limit(self) -> Limit | None:
+        """The limit that holds for this job's starts, if there is one."""
+        rate = self.own_rate or get_settings().rates.get(self.rate_key or "")
+        return Limit(self.rate_key or self.name, rate) if rate else None
 
     def run(self, *job_ids: str) -> None:
         """What a worker calls with the ids that a message names."""
@@ -104,12 +115,16 @@ def job(
     retry_backoff_max: int = 3600,
     retry_jitter: bool = True,
     priority: str = "normal",
+    rate_limit: str | None = None,
+    rate_key: str | None = None,
     name: str | None = None,
 ) -> Callable[[Body[P]], JobType[P]]:
     """Declare a job. Times in seconds; `owner` is who its dead letters belong to.
 
     Every `Transient` error is retried; `autoretry_for` adds exceptions of other kinds. The soft limit
-    defaults to nine tenths of the hard one. Raises ValueError for limits that cannot work.
+    defaults to nine tenths of the hard one. `rate_limit` ("50/m") holds over all workers. Job types with one
+    `rate_key` share a limit: the one given here, or the setting's (`anthropic` is RATE_ANTHROPIC).
+    Raises ValueError for limits that cannot work.
     """
     soft = soft_time_limit or int(time_limit * 0.9)
     if not 0 < soft < time_limit:
@@ -127,6 +142,8 @@ def job(
             "payload": payload,
             "default_priority": Priority(priority),
             "owner": owner,
+            "rate_key": rate_key,
+            "own_rate": Rate.parse(rate_limit) if rate_limit else None,
             "time_limit": time_limit,
             "soft_time_limit": soft,
             "max_retries": max_retries,

@@ -1,5 +1,7 @@
 """A message has arrived: claim the job, run its body, commit how it ended."""
 
+from datetime import timedelta
+
 import structlog
 from sqlalchemy.orm import Session
 
@@ -7,6 +9,7 @@ from config.settings import get_settings
 from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine.job import JobType, P
+from tasks.engine.limits import LimitsUnavailable
 from tasks.engine.patience import until_database_answers
 from tasks.engine.run import JobCancelled, Run
 from tasks.engine.settle import settle
@@ -15,9 +18,14 @@ from tasks.engine.worker import worker_id
 
 log = structlog.get_logger()
 
+# Without the Redis that keeps the limits nobody may start; this is when a job asks again.
+_LIMITS_AWAY = timedelta(seconds=10)
+
 
 def run_job(job: JobType[P], job_id: str) -> None:
     """Run the job if there is anything to run. Returns when its outcome is committed; raises nothing of the body's."""
+    if not _may_start(job, job_id):
+        return
     start = until_database_answers(lambda: _claim(job_id)) or _take_over(job, job_id)
     if start is None:
         return
@@ -34,6 +42,26 @@ def run_job(job: JobType[P], job_id: str) -> None:
         settle(job, start, error)
     finally:
         run.close()
+
+
+def _may_start(job: JobType[P], job_id: str) -> bool:
+    """Under a limit, a job whose turn is later goes back to wait for it, before its start would be counted."""
+    if job.limit is None:
+        return True
+    try:
+        wait = job.limit.reserve(job_id)
+    except LimitsUnavailable as error:
+        log.warning("limit.unavailable", job_id=job_id, key=job.limit.key, reason=str(error))
+        wait = _LIMITS_AWAY
+    if not wait:
+        return True
+
+    def hold() -> None:
+        with autocommit() as connection:
+            ledger.hold_back(connection, job_id, delay=wait)
+
+    until_database_answers(hold)
+    return False
 
 
 def _claim(job_id: str) -> ledger.Start | None:

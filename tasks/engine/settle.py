@@ -1,10 +1,13 @@
 """Carry out a verdict: one transaction that ends a start."""
 
+from contextlib import suppress
+
 import structlog
 
 from db import ledger
 from tasks.engine.announce import announce
 from tasks.engine.job import JobType, P
+from tasks.engine.limits import LimitsUnavailable, freeze
 from tasks.engine.outbox import unit_of_work
 from tasks.engine.patience import until_database_answers
 from tasks.engine.verdict import Bury, Lose, Park, judge
@@ -20,7 +23,7 @@ def settle(job: JobType[P], start: ledger.Start, error: BaseException) -> None:
         with unit_of_work() as work:
             connection = work.session.connection()
             match verdict:
-                case Park(failure, delay, charge):
+                case Park(failure, delay, charge, _):
                     ledger.park(connection, start, failure, delay=delay, charge=charge)
                 case Lose(failure):
                     ledger.lose(connection, start, failure)
@@ -33,6 +36,10 @@ def settle(job: JobType[P], start: ledger.Start, error: BaseException) -> None:
     except ledger.LeaseLost:
         log.warning("job.lease_lost", job_id=start.job_id, type=start.type)
         return
+    if isinstance(verdict, Park) and verdict.freeze and job.limit is not None:
+        # Only a courtesy to the others: without it each of them finds out by itself.
+        with suppress(LimitsUnavailable):
+            freeze(job.limit.key, verdict.delay)
     log.warning(
         "job.unsuccessful",
         verdict=type(verdict).__name__.lower(),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from celery.exceptions import SoftTimeLimitExceeded, TimeLimitExceeded
 
 from db.ledger import Failure, Letter, Start
-from services.errors import OutcomeUnknown, Permanent, SenderOutage, ServiceError, Transient
+from services.errors import OutcomeUnknown, Permanent, SenderOutage, ServiceError, Throttled, Transient
 from tasks.engine.job import JobType, P
 from tasks.engine.patience import database_is_away
 from tasks.engine.payload import PayloadInvalid, PayloadTooNew
@@ -17,6 +17,8 @@ from tasks.engine.run import NotYet
 MAX_LOSSES = 3
 # How long jobs wait when our own credentials or configuration are at fault and nobody named a time.
 OUTAGE_WAIT = timedelta(minutes=5)
+# How long they wait when the other side asked for less without saying how long.
+THROTTLED_WAIT = timedelta(minutes=1)
 # How long a job waits that lost its database; the verdict itself waits until there is one to write it to.
 DATABASE_WAIT = timedelta(seconds=2)
 # How long a payload from a newer release waits for a newer worker.
@@ -34,6 +36,8 @@ class Park:
     failure: Failure
     delay: timedelta
     charge: bool = True
+    # Whether everybody who shares the job's rate key has to wait as long.
+    freeze: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ def judge(job: JobType[P], start: Start, error: BaseException) -> Verdict:
         case Permanent():
             return _bury(job, start, _failure(error), "permanent")
         case SenderOutage():
-            return Park(_failure(error), error.retry_after or OUTAGE_WAIT, charge=False)
+            return Park(_failure(error), error.retry_after or OUTAGE_WAIT, charge=False, freeze=True)
+        case Throttled():
+            return Park(_failure(error), error.retry_after or THROTTLED_WAIT, charge=False, freeze=True)
         case NotYet():
             return Park(Failure("parked", "not_yet", str(error)), error.wait, charge=False)
         case PayloadTooNew():
