@@ -16,7 +16,7 @@ from services.errors import ServiceError
 
 # https://platform.claude.com/docs/en/api/errors. An error inside a stream comes with status 200, so its type decides.
 _OURS = {"authentication_error", "billing_error", "permission_error", "not_found_error"}
-_BUSY = {"rate_limit_error", "overloaded_error", "api_error", "timeout_error", "gateway_timeout_error"}
+_BUSY = {"overloaded_error", "api_error", "timeout_error", "gateway_timeout_error"}
 _OUR_STATUSES = {401, 402, 403, 404}
 _BUSY_STATUSES = {408, 409, 425, 499}
 # An empty account and a spending limit come as plain invalid_request_error with status 400; only their text tells.
@@ -32,7 +32,7 @@ def translate(error: anthropic.APIStatusError) -> ServiceError:
     )
     if kind in _OURS or status in _OUR_STATUSES or (status == 400 and _CREDIT.search(str(error.api_message))):
         return ModelMisconfigured(f"{said}: check the key, its credit and the model's name")
-    if status == 429:
+    if status == 429 or kind == "rate_limit_error":
         return ModelThrottled(said, retry_after=retry_after(error.response.headers.get("retry-after")))
     if kind in _BUSY or status in _BUSY_STATUSES or status >= 500:
         return ModelBusy(said, retry_after=retry_after(error.response.headers.get("retry-after")))

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from services.documents.claude import Claude, Limits
-from services.documents.errors import AnswerUnusable, ModelBusy, ModelMisconfigured, RequestRefused
+from services.documents.errors import (
+    AnswerUnusable,
+    ModelBusy,
+    ModelMisconfigured,
+    ModelThrottled,
+    RequestRefused,
+)
 from services.documents.extract import Document
 from tests.support.messages_api import (
     MessagesApi,
@@ -103,14 +109,14 @@ def test_a_declined_document_is_refused(api: MessagesApi, connect: Connect) -> N
 
 
 SCRIPTED = [
-    (error(429, "rate_limit_error"), ModelBusy),
+    (error(429, "rate_limit_error"), ModelThrottled),
     (error(529, "overloaded_error"), ModelBusy),
     (error(500, "api_error"), ModelBusy),
     (error(408, "timeout_error"), ModelBusy),
     (page(502), ModelBusy),
     (page(503), ModelBusy),
     (error_in_stream("overloaded_error"), ModelBusy),
-    (error_in_stream("rate_limit_error"), ModelBusy),
+    (error_in_stream("rate_limit_error"), ModelThrottled),
     (cut_answer('{"title": null, "summ'), ModelBusy),
     (cut_answer('{"title": null, "summ', politely=True), ModelBusy),
     (page(200), ModelBusy),
@@ -147,7 +153,7 @@ def test_busy_carries_the_time_the_provider_named(
     api: MessagesApi, connect: Connect, header: str, seconds: float
 ) -> None:
     api.script(error(429, "rate_limit_error", headers={"retry-after": header}))
-    with pytest.raises(ModelBusy) as busy:
+    with pytest.raises(ModelThrottled) as busy:
         connect().ask("text", "summary")
     assert busy.value.retry_after == timedelta(seconds=seconds)
 

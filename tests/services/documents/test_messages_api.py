@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from services.documents.claude import Claude, Limits
-from services.documents.errors import ModelBusy
+from services.documents.errors import ModelThrottled
 
 
 def test_it_can_be_scripted_and_keeps_a_record_from_outside(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_it_can_be_scripted_and_keeps_a_record_from_outside(tmp_path: Path) -> N
         with urlopen(Request(f"{url}/script", data=script, method="POST")) as accepted:
             assert accepted.status == 204
         client = Claude(api_key="k", base_url=url, model="claude-sonnet-5-5", limits=Limits())
-        with pytest.raises(ModelBusy):
+        with pytest.raises(ModelThrottled):
             client.ask("first", "summary")
         client.ask("second", "summary")
         server.terminate()
