@@ -54,15 +54,15 @@ def open_letter(connection: Connection, letter: Letter) -> str:
         insert(dead_letters).values(
             id=id_,
             job_id=letter.job_id,
-            type=letter.type,
-            queue=letter.queue,
+            type=_storable(letter.type),
+            queue=_storable(letter.queue),
             owner=letter.owner,
             reason=letter.reason,
             error_code=letter.code,
             error_message=letter.message,
             fingerprint=letter.fingerprint,
             traceback=letter.traceback,
-            shown=letter.shown,
+            shown=letter.shown and _storable(letter.shown),
         )
     )
     return id_
@@ -130,6 +130,11 @@ def resolve(connection: Connection, letter_id: str, *, happened: bool, actor: st
 def audit(connection: Connection, *, actor: str, action: str, target: str, details: dict[str, Any]) -> None:
     """Append what a person did; the table refuses to be rewritten."""
     connection.execute(insert(audit_log).values(actor=actor, action=action, target=target, details=details))
+
+
+def _storable(text: str) -> str:
+    """A foreign message may hold any byte; PostgreSQL's texts hold no NUL."""
+    return text.replace("\0", "\\x00")
 
 
 def _short(text: str) -> str:

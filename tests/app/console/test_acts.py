@@ -170,16 +170,17 @@ def test_a_letter_that_is_unknown_is_not_found(console: Console, act: str) -> No
         assert response.status_code == 404
 
 
+@on_both_databases
 def test_a_message_without_a_job_can_only_be_discarded(console: Console) -> None:
     with transaction() as connection:
         letter_id = ledger.open_letter(
             connection,
             ledger.Letter(
-                None, "x", "default", "operators", "foreign_message", "foreign", "No.", shown="<b>\x1b"
+                None, "x", "default", "operators", "foreign_message", "foreign", "No.", shown="<b>\x1b\0"
             ),
         )
     page = console.get(f"/console/dead-letters/{letter_id}").text
-    assert "&lt;b&gt;\\x1b" in page
+    assert "&lt;b&gt;\\x1b\\x00" in page
     assert "Queue it again" not in page
     for fields in ({}, {"payload": "{}"}):
         answer: Any = console.act(f"/console/dead-letters/{letter_id}/replay", **fields)
