@@ -1,6 +1,6 @@
 """Every change of a job's state, and nothing else. No function commits: the caller's transaction does."""
 
-from db.ledger.cancel import cancel
+from db.ledger.cancel import cancel, cancel_requested
 from db.ledger.effects import begin_effect, doubt_effect, forget_effect, record_receipt
 from db.ledger.enqueue import PUBLISH_GRACE, NewJob, enqueue, open_batch
 from db.ledger.errors import (
@@ -16,7 +16,7 @@ from db.ledger.errors import (
 from db.ledger.groups import Group, discard_some, open_group, replay_some
 from db.ledger.keys import Earlier, bind, reserve, take_once
 from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, replay, resolve
-from db.ledger.outcome import Failure, bury, finish, lose, park, release, stop
+from db.ledger.outcome import Failure, bury, finish, finish_many, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
 from db.ledger.reconcile import missing, publish_again, still_held
 from db.ledger.start import (
@@ -24,6 +24,7 @@ from db.ledger.start import (
     Unclaimed,
     checkpoint,
     claim,
+    claim_many,
     expired,
     hold_back,
     renew,
@@ -56,14 +57,17 @@ __all__ = [
     "bind",
     "bury",
     "cancel",
+    "cancel_requested",
     "checkpoint",
     "claim",
+    "claim_many",
     "discard",
     "discard_some",
     "doubt_effect",
     "enqueue",
     "expired",
     "finish",
+    "finish_many",
     "forget_effect",
     "hold_back",
     "lose",

@@ -1,5 +1,7 @@
 """How a start ends. Every move is one UPDATE guarded by the start's token, so a late worker changes nothing."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -30,18 +32,14 @@ _OWNED = (jobs.c.id == bindparam("job_id"), jobs.c.lease_token == bindparam("tok
 _LEFT = {"lease_token": None, "published_at": None}
 _ENDED = {**_LEFT, "due_at": None, "finished_at": now()}
 
-_FINISH = (
-    update(jobs)
-    .where(*_OWNED)
-    .values(
-        **_ENDED,
-        state=State.SUCCEEDED,
-        result=bindparam("value"),
-        progress=100,
-        error_code=None,
-        error_message=None,
-    )
-)
+_SUCCEEDED = {
+    **_ENDED,
+    "state": State.SUCCEEDED,
+    "progress": 100,
+    "error_code": None,
+    "error_message": None,
+}
+_FINISH = update(jobs).where(*_OWNED).values(**_SUCCEEDED, result=bindparam("value"))
 
 
 def finish(connection: Connection, start: Start, result: dict[str, Any] | None) -> None:
@@ -50,6 +48,30 @@ def finish(connection: Connection, start: Start, result: dict[str, Any] | None) 
         connection.execute(_FINISH, {"job_id": start.job_id, "token": start.token, "value": result}).rowcount,
         start,
     )
+
+
+_FINISH_ALIKE = (
+    update(jobs)
+    .where(jobs.c.id.in_(bindparam("job_ids", expanding=True)), jobs.c.lease_token == bindparam("token"))
+    .values(**_SUCCEEDED, result=bindparam("value"))
+)
+
+
+def finish_many(connection: Connection, ended: Sequence[tuple[Start, dict[str, Any] | None]]) -> int:
+    """running → succeeded for starts of one token; return how many still owned their job."""
+    finished = 0
+    alike: dict[str, list[Start]] = {}
+    results: dict[str, dict[str, Any] | None] = {}
+    for start, result in ended:
+        text = json.dumps(result, sort_keys=True)
+        results[text] = result
+        alike.setdefault(text, []).append(start)
+    for text, starts in alike.items():
+        # Most results of a bulk are alike; those are one statement.
+        ids = [start.job_id for start in starts]
+        values = {"job_ids": ids, "token": starts[0].token, "value": results[text]}
+        finished += connection.execute(_FINISH_ALIKE, values).rowcount
+    return finished
 
 
 def park(

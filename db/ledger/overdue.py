@@ -24,6 +24,8 @@ class Due:
     type: str
     queue: str
     priority: str
+    # In a message of its own: it has taken a worker down, and others must not go with it again.
+    alone: bool = False
 
 
 def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
@@ -39,7 +41,7 @@ def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
         update(jobs)
         .where(jobs.c.id.in_(due))
         .values(state=State.QUEUED, due_at=now(RELAY_LEASE), published_at=None)
-        .returning(jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority)
+        .returning(jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority, jobs.c.losses > 0)
     )
     # UUIDv7: the order of ids is the order of arrival, which RETURNING does not keep.
     return sorted((Due(*row) for row in taken), key=lambda job: job.id)

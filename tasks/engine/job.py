@@ -70,6 +70,7 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     default_priority: Priority
     retry_policy: RetryPolicy
     owner: str
+    batch_size: int
     rate_key: str | None
     own_rate: Rate | None
 
@@ -81,10 +82,13 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
 
     def run(self, *job_ids: str) -> None:
         """What a worker calls with the ids that a message names."""
-        from tasks.engine.runner import run_job  # the runner needs this class
+        from tasks.engine.bulk import run_bulk  # these need this class
+        from tasks.engine.runner import run_job
 
-        for job_id in job_ids:
-            run_job(self, job_id)
+        if len(job_ids) == 1:
+            run_job(self, job_ids[0])
+        else:
+            run_bulk(self, job_ids)
 
     def delay(self, payload: P) -> "JobHandle":  # type: ignore[override]  # one payload, never loose arguments
         """Commit the job to the ledger on its own, then publish it."""
@@ -117,6 +121,7 @@ def job(
     priority: str = "normal",
     rate_limit: str | None = None,
     rate_key: str | None = None,
+    batch_size: int = 1,
     name: str | None = None,
 ) -> Callable[[Body[P]], JobType[P]]:
     """Declare a job. Times in seconds; `owner` is who its dead letters belong to.
@@ -124,6 +129,7 @@ def job(
     Every `Transient` error is retried; `autoretry_for` adds exceptions of other kinds. The soft limit
     defaults to nine tenths of the hard one. `rate_limit` ("50/m") holds over all workers. Job types with one
     `rate_key` share a limit: the one given here, or the setting's (`anthropic` is RATE_ANTHROPIC).
+    With a `batch_size` one message carries up to that many jobs, and the time limits are the message's.
     Raises ValueError for limits that cannot work.
     """
     soft = soft_time_limit or int(time_limit * 0.9)
@@ -142,6 +148,7 @@ def job(
             "payload": payload,
             "default_priority": Priority(priority),
             "owner": owner,
+            "batch_size": batch_size,
             "rate_key": rate_key,
             "own_rate": Rate.parse(rate_limit) if rate_limit else None,
             "time_limit": time_limit,

@@ -18,8 +18,9 @@ from kombu.exceptions import BatchPublishError, OperationalError  # type: ignore
 from config.celery import transport, transport_options
 from config.queues import Priority, broker_priority
 from db.ledger import Due
+from db.types import new_id
 from tasks.engine.celery import app
-from tasks.engine.message import EMBED, headers
+from tasks.engine.message import EMBED, Message, bundled, headers
 
 log = structlog.get_logger()
 
@@ -44,14 +45,14 @@ class Publisher:
         self._quiet_until = 0.0
 
     def publish(self, jobs: Sequence[Due]) -> None:
-        """Send one message per job, in order. Raises BrokerUnavailable; some may have been sent then."""
+        """Send the jobs' messages, in order. Raises BrokerUnavailable; some may have been sent then."""
         if time.monotonic() < self._quiet_until:
             raise BrokerUnavailable("the broker did not answer a moment ago")
         try:
             producer = self._connect()
             with producer.batch():
-                for job in jobs:
-                    self._send(producer, job)
+                for message in bundled(jobs):
+                    self._send(producer, message)
         except self._errors() as error:
             self.close()
             self._quiet_until = time.monotonic() + _COOL_DOWN_S
@@ -80,20 +81,21 @@ class Publisher:
             self._producer = Producer(self._connection.channel(), auto_declare=False)
         return self._producer
 
-    def _send(self, producer: Any, job: Due) -> None:
-        queue = app.amqp.queues[job.queue]
-        if job.queue not in self._declared:
-            queue(producer.channel).declare()
-            self._declared.add(job.queue)
+    def _send(self, producer: Any, message: Message) -> None:
+        if message.queue not in self._declared:
+            app.amqp.queues[message.queue](producer.channel).declare()
+            self._declared.add(message.queue)
+        # One job's message has its id, so that Flower and the ledger speak of the same.
+        id_ = message.job_ids[0] if len(message.job_ids) == 1 else new_id()
         producer.publish(
-            ([job.id], {}, EMBED),
+            (message.job_ids, {}, EMBED),
             exchange="",
-            routing_key=job.queue,
+            routing_key=message.queue,
             serializer="json",
             delivery_mode=2,
-            priority=broker_priority(Priority(job.priority), app.conf.broker_url),
-            correlation_id=job.id,
-            headers=headers(job.type, job.id),
+            priority=broker_priority(Priority(message.priority), app.conf.broker_url),
+            correlation_id=id_,
+            headers=headers(message.task, id_),
             retry=False,
             timeout=self._timeout_s,
         )

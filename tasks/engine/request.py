@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+import structlog
 from billiard.einfo import ExceptionWithTraceback  # type: ignore[attr-defined]  # missing in its types
 from billiard.exceptions import WorkerLostError
 from celery.exceptions import TimeLimitExceeded
@@ -11,9 +12,12 @@ from celery.worker.request import Request
 from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine.job import JOBS
+from tasks.engine.patience import database_is_away
 from tasks.engine.settle import settle
 from tasks.engine.verdict import WorkerLost
 from tasks.engine.worker import worker_id
+
+log = structlog.get_logger()
 
 
 class JobRequest(Request):
@@ -46,6 +50,13 @@ class JobRequest(Request):
             settle(JOBS[self.task.name], start, error)
 
     def _starts(self) -> list[ledger.Start]:
-        with autocommit() as connection:
-            found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
+        try:
+            with autocommit() as connection:
+                found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
+        except Exception as error:
+            if not database_is_away(error):
+                raise
+            # The worker's event loop must go on; the relay takes the jobs back when their leases run out.
+            log.warning("job.not_taken_back", message_id=self.id, error=type(error).__name__)
+            return []
         return [start for start in found if start is not None]

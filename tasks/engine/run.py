@@ -103,6 +103,17 @@ class Run:
             receipt = effect.receipt or {}
             _settle_effect(lambda connection, k: ledger.record_receipt(connection, k, receipt), key)
 
+    def finish(self, result: dict[str, Any] | None) -> None:
+        """The rows that the body made and the job's success are one commit. Raises LeaseLost."""
+        if not self.rows:
+            with autocommit() as connection:
+                ledger.finish(connection, self.start, result)
+            return
+        with transaction() as connection, Session(connection, expire_on_commit=False) as session:
+            session.add_all(self.rows)
+            session.flush()
+            ledger.finish(connection, self.start, result)
+
     def close(self) -> None:
         """Give the reading session's connection back."""
         if "session" in self.__dict__:
