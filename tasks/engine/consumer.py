@@ -64,10 +64,10 @@ def readdress(message: Any, objection: str) -> None:
     headers = message.headers if isinstance(message.headers, dict) else {}
     arguments = [
         objection,
-        str(headers.get("task", ""))[:80],
-        str((message.delivery_info or {}).get("routing_key", ""))[:40],
+        _storable(str(headers.get("task", "")), 80),
+        _storable(str((message.delivery_info or {}).get("routing_key", "")), 40),
         headers["id"] if _is_id(headers.get("id")) else None,
-        shown[:SHOWN_BYTES].decode(errors="backslashreplace"),
+        _storable(shown[:SHOWN_BYTES].decode(errors="backslashreplace"), SHOWN_BYTES),
     ]
     rewrite(message, take_in.name, new_id(), arguments)
 
@@ -79,6 +79,11 @@ def rewrite(message: Any, task: str, id_: str, arguments: list[Any]) -> None:
     message.body = json.dumps(body).encode()
     message.content_type, message.content_encoding = "application/json", "utf-8"
     message._decoded_cache = body
+
+
+def _storable(text: str, length: int) -> str:
+    """At most so many characters, with escapes for what no database takes (half a character) or PostgreSQL does not (NUL)."""
+    return text.encode(errors="backslashreplace").decode().replace("\0", "\\x00")[:length]
 
 
 def _names_jobs(body: Any) -> bool:
