@@ -3,13 +3,14 @@
 import os
 import signal
 import time
+from functools import partial
 
 import pytest
 
 from db import ledger
 from db.engine import transaction
 from tests.support.ledger import attempts_of, job_row, letters
-from tests.support.processes import eventually, relay, worker
+from tests.support.processes import Process, eventually, relay, worker
 from tests.support.stack import Stack, on_both_stacks
 
 
@@ -61,6 +62,10 @@ def test_a_job_that_kills_its_child_ends_in_the_dead_letters_while_others_flow(s
     assert (letter.reason, letter.owner) == ("worker_lost", "tests")
 
 
+def dead_or_done(its_worker: Process, stack: Stack, *job_ids: str) -> bool:
+    return not its_worker.alive or stack.ended_all(*job_ids)
+
+
 def test_a_job_that_takes_down_its_whole_worker_is_stopped_after_three_starts(stack: Stack) -> None:
     with relay(stack.folder):
         poison = stack.send("take down the worker")
@@ -68,7 +73,7 @@ def test_a_job_that_takes_down_its_whole_worker_is_stopped_after_three_starts(st
         for number in range(6):
             with worker(stack.folder, name=f"worker{number}") as current:
                 eventually(
-                    lambda current=current: not current.alive or stack.ended_all(poison, good),
+                    partial(dead_or_done, current, stack, poison, good),
                     within=40,
                     saying=lambda: stack.account(poison),
                 )

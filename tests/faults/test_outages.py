@@ -1,7 +1,10 @@
 """The broker or the database is away for a moment: everybody waits and comes back by themselves."""
 
+import os
+import signal
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -81,7 +84,7 @@ def test_a_database_that_closes_every_connection_again_and_again_loses_no_job(
     with closing(administrator(database)) as server, stack.running(concurrency=2, PGAPPNAME=VICTIM):
         job_ids = [stack.send("doze", seconds=0.3) for _ in range(12)]
         for begun in range(1, 11):
-            eventually(lambda begun=begun: len(lines(stack.record, "start")) >= begun)
+            eventually(partial(begun_in_all, stack, begun))
             cut(server, database)
         rows = [stack.ended(job_id) for job_id in job_ids]
     # An effect that was cut off right after its beginning was recorded is for a person to judge.
@@ -103,6 +106,30 @@ def test_a_database_that_is_away_for_a_while_is_waited_for(stack: Stack, databas
         rows = [stack.ended(job_id, within=60) for job_id in (running, stack.send())]
     assert {row.state for row in rows} == {"succeeded"}
     assert stack.count("effect", running) == 1
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_child_that_dies_while_the_database_is_away_does_not_take_its_worker_along(
+    stack: Stack, database: str
+) -> None:
+    with closing(administrator(database)) as server, stack.running(PGAPPNAME=VICTIM) as its_worker:
+        job_id = stack.send("doze", seconds=3)
+        stack.begun(job_id)
+        admit(server, database, False)
+        cut(server, database)
+        for child in its_worker.children():
+            os.kill(child, signal.SIGKILL)
+        its_worker.printed("lease.not_renewed")
+        admit(server, database, True)
+        row = stack.ended(job_id)
+        assert stack.ended(stack.send()).state == "succeeded"
+        assert its_worker.alive
+    assert (row.state, row.attempts) == ("succeeded", 2)
+    assert stack.count("effect", job_id) == 1
+
+
+def begun_in_all(stack: Stack, times: int) -> bool:
+    return len(lines(stack.record, "start")) >= times
 
 
 def administrator(database: str) -> psycopg.Connection[tuple[object, ...]]:
