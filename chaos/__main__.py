@@ -55,10 +55,10 @@ def _options() -> argparse.Namespace:
     options.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     options.add_argument("--broker", choices=("valkey", "rabbitmq"), default="valkey")
     options.add_argument("--postgresql-url", default="postgresql://postgres@127.0.0.1:5432/postgres")
-    options.add_argument("--short", action="store_true", help="one fault of each kind among 150 jobs")
+    options.add_argument("--short", action="store_true", help="one fault of each kind among 120 jobs")
     chosen = options.parse_args()
     if chosen.short:
-        chosen.jobs, chosen.faults, chosen.gap = 150, 12, 1.5
+        chosen.jobs, chosen.faults, chosen.gap = 120, 12, 1.2
     return chosen
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from chaos.account import Violation, expected_end
 from chaos.evidence import Evidence, JobFact
-from chaos.plan import Item, Strike
+from chaos.plan import Act, Item, Kind, Strike, act_of
 from db.models.jobs import State
 
 _SHOWN = 30
@@ -23,9 +23,13 @@ def show(
     figures: Mapping[str, str],
 ) -> None:
     """Faults, how the jobs ended, figures, and every violation."""
-    console.print(_faults(struck), _endings(evidence))
+    console.print(_faults(struck, evidence), _endings(evidence))
     for name, figure in figures.items():
         console.print(f"  {name}: {figure}", highlight=False)
+    console.print(
+        f"  on record outside the system: {len(evidence.mails)} mails, {len(evidence.deeds)} deeds",
+        highlight=False,
+    )
     if not found:
         console.print(
             f"\nEach of {len(evidence.items)} accounted for: none lost, none doubled, none unfinished."
@@ -41,12 +45,21 @@ def show(
             console.print(f"      {where}", highlight=False, markup=False)
 
 
-def _faults(struck: Mapping[Strike, int]) -> Table:
+def _faults(struck: Mapping[Strike, int], evidence: Evidence) -> Table:
     table = Table("fault", "times", title="What struck")
     for strike in Strike:
         if struck.get(strike):
             table.add_row(strike.value, str(struck[strike]))
-    table.add_row("in all", str(sum(struck.values())))
+    table.add_row("in all", str(sum(struck.values())), end_section=True)
+    at_server = Counter(act_of(recipient) for _, recipient in evidence.mails)
+    table.add_row("mail server hung up after the final dot", str(at_server[Act.CUT]))
+    table.add_row("mail server said yes and hung up", str(at_server[Act.DROP]))
+    own = Counter(item.act for item in evidence.items if item.kind is Kind.DEED)
+    table.add_row(
+        "jobs that kill their process or worker",
+        str(own[Act.DIE] + own[Act.DIE_IN_EFFECT] + own[Act.TAKE_DOWN]),
+    )
+    table.add_row("jobs that outlast their hard limit", str(own[Act.OVERLONG] + own[Act.OVERLONG_ONCE]))
     table.columns[1].justify = "right"
     return table
 

@@ -1,6 +1,7 @@
 """One run, from an empty folder to the account."""
 
 import os
+import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,14 +18,14 @@ from chaos.brokers import Broker, own_broker
 from chaos.databases import Database, own_database
 from chaos.evidence import Evidence, read_jobs, read_keys, read_strangers, unfinished
 from chaos.faults import Faults
-from chaos.plan import make_plan
+from chaos.plan import Plan, make_plan
 from chaos.programs import Programs
 from chaos.records import lines
 from chaos.report import show
 from config.settings import Settings
 from db.engine import build_engine
 from db.migrate import migrate
-from dev import ports
+from dev.ports import LOOPBACK
 from dev.web import answers
 from tests.support.processes import Process, eventually
 
@@ -66,7 +67,7 @@ class Run:
         """Nothing of this machine's settings; the programs inherit what this process has."""
         for name in Settings.model_fields:
             os.environ.pop(name.upper(), None)
-        self._port, self._smtp_port = ports.preferred(8200), ports.preferred(2526)
+        self._port, self._smtp_port = _free_port(), _free_port()
         os.environ.update(
             ENV_FILE="",
             PORT=str(self._port),
@@ -74,7 +75,7 @@ class Run:
             DATABASE_URL=database.url,
             BROKER_URL=broker.url,
             STORAGE_URL=str(self._folder / "files"),
-            SMTP_URL=f"smtp://{ports.LOOPBACK}:{self._smtp_port}",
+            SMTP_URL=f"smtp://{LOOPBACK}:{self._smtp_port}",
             LEASE_SECONDS=str(LEASE_S),
         )
 
@@ -84,22 +85,44 @@ class Run:
         began = time.monotonic()
         plan = make_plan(self._seed, jobs=self._size.jobs, faults=self._size.faults, strikes=broker.strikes)
         programs = self._start(stack)
-        over = self._size.gap_s * len(plan.faults)
-        address = f"http://{ports.LOOPBACK}:{self._port}"
-        asking = Asking(plan.items, address=address, seconds=over, folder=self._folder)
+        asking = Asking(
+            plan.items,
+            address=f"http://{LOOPBACK}:{self._port}",
+            seconds=self._size.gap_s * len(plan.faults),
+            folder=self._folder,
+        )
         stack.callback(asking.stop)
         faults = Faults(programs, broker, database, asking.clients, lease_s=LEASE_S)
-        first_fault = time.monotonic()
-        for fault in plan.faults:
-            time.sleep(self._size.gap_s)
-            self._say(f"{time.monotonic() - first_fault:6.1f} s  {fault.strike}")
-            faults.strike(fault)
-        faults.end()
-        last_fault = time.monotonic()
+        first = time.monotonic()
+        self._strike(plan, faults)
+        last = time.monotonic()
         settled = self._wait(lambda: asking.finished and _unfinished(engine) == 0, engine, asking)
         ended = time.monotonic()
         asking.clients.stop()
-        evidence = Evidence(
+        evidence = self._collect(plan, engine, programs, asking)
+        found = violations(evidence)
+        figures = {
+            "seed": f"{self._seed}",
+            "from the first fault to the last": f"{last - first:.0f} s",
+            "from there to the last job's end": f"{ended - last:.0f} s{'' if settled else ', given up'}",
+            "in all": f"{ended - began:.0f} s",
+            "programs started again": f"{programs.restarts}",
+            "requests that had to be repeated": f"{asking.clients.repeats}",
+            "messages delivered twice": f"{faults.copies}",
+        }
+        show(self._console, evidence, found, struck=faults.struck, figures=figures)
+        return not found
+
+    def _strike(self, plan: Plan, faults: Faults) -> None:
+        began = time.monotonic()
+        for fault in plan.faults:
+            time.sleep(self._size.gap_s)
+            self._say(f"{time.monotonic() - began:6.1f} s  {fault.strike}")
+            faults.strike(fault)
+        faults.end()
+
+    def _collect(self, plan: Plan, engine: Engine, programs: Programs, asking: Asking) -> Evidence:
+        return Evidence(
             items=plan.items,
             jobs=read_jobs(engine),
             accepted=asking.accepted(),
@@ -109,20 +132,6 @@ class Run:
             strangers=read_strangers(engine),
             complaints=[*programs.gave_up, *asking.complaints()],
         )
-        found = violations(evidence)
-        figures = {
-            "seed": f"{self._seed}",
-            "from the first fault to the last": f"{last_fault - first_fault:.0f} s",
-            "from there to the last job's end": f"{ended - last_fault:.0f} s{'' if settled else ', given up'}",
-            "in all": f"{time.monotonic() - began:.0f} s",
-            "programs started again": f"{programs.restarts}",
-            "requests that had to be repeated": f"{asking.clients.repeats}",
-            "messages delivered twice": f"{faults.copies}",
-            "mails at the server": f"{len(evidence.mails)}",
-            "deeds on record": f"{len(evidence.deeds)}",
-        }
-        show(self._console, evidence, found, struck=faults.struck, figures=figures)
-        return not found
 
     def _start(self, stack: ExitStack) -> Programs:
         """The mail server and the system, ready to work."""
@@ -152,6 +161,12 @@ class Run:
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False)
+
+
+def _free_port() -> int:
+    """Not one that another run would prefer as well."""
+    with socket.create_server((LOOPBACK, 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def _unfinished(engine: Engine) -> int:
