@@ -6,7 +6,7 @@ from config.settings import get_settings
 from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine.admission import may_start
-from tasks.engine.job import JobType, P
+from tasks.engine.job import JOBS, JobType, P
 from tasks.engine.patience import until_database_answers
 from tasks.engine.run import JobCancelled, Run
 from tasks.engine.settle import settle
@@ -23,6 +23,8 @@ def run_job(job: JobType[P], job_id: str) -> None:
     start = until_database_answers(lambda: _claim(job_id)) or _take_over(job, job_id)
     if start is None:
         return
+    # A message is only a hint: what the job is, its row says.
+    job = JOBS.get(start.type, job)
     run = Run(start)
     try:
         result = job.body(job.payload.load(start.payload_version, start.payload), run)
