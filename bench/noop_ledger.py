@@ -4,7 +4,7 @@ from bench.ticks import tick
 from tasks import app
 from tasks.engine import Payload, Run, job
 
-__all__ = ["app", "noop"]
+__all__ = ["app", "bulk_noop", "noop"]
 
 
 class Nothing(Payload):
@@ -16,4 +16,10 @@ class Nothing(Payload):
 @job(queue="default", payload=Nothing, owner="bench", time_limit=60, name="bench.noop")
 def noop(_nothing: Nothing, _run: Run) -> None:
     """Only the machinery costs."""
+    tick()
+
+
+@job(queue="default", payload=Nothing, owner="bench", time_limit=60, batch_size=100, name="bench.bulk_noop")
+def bulk_noop(_nothing: Nothing, _run: Run) -> None:
+    """The same in the bulk lane."""
     tick()

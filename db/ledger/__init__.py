@@ -18,6 +18,7 @@ from db.ledger.keys import Earlier, bind, reserve, take_once
 from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, replay, resolve
 from db.ledger.outcome import Failure, bury, finish, finish_many, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
+from db.ledger.pauses import Pause, pause, pauses, put_back, resume
 from db.ledger.reconcile import missing, publish_again, still_held
 from db.ledger.start import (
     Start,
@@ -48,6 +49,7 @@ __all__ = [
     "Letter",
     "LetterNotFound",
     "NewJob",
+    "Pause",
     "Rewritten",
     "Start",
     "Unclaimed",
@@ -77,7 +79,10 @@ __all__ = [
     "open_group",
     "open_letter",
     "park",
+    "pause",
+    "pauses",
     "publish_again",
+    "put_back",
     "record_receipt",
     "release",
     "renew",
@@ -85,6 +90,7 @@ __all__ = [
     "replay_some",
     "reserve",
     "resolve",
+    "resume",
     "running_on",
     "set_aside",
     "still_held",

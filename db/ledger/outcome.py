@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, insert, update
+from sqlalchemy import Connection, bindparam, case, insert, literal_column, null, update
 
 from db.ledger.cancel import CANCELLED
 from db.ledger.errors import LeaseLost
 from db.ledger.letters import Letter, open_letter
 from db.ledger.start import Start
-from db.ledger.tables import attempts, jobs
+from db.ledger.tables import attempts, jobs, literally
 from db.models.jobs import State
 from db.types import now
 
@@ -33,11 +33,14 @@ _LEFT = {"lease_token": None, "published_at": None}
 _ENDED = {**_LEFT, "due_at": None, "finished_at": now()}
 
 _SUCCEEDED = {
-    **_ENDED,
-    "state": State.SUCCEEDED,
-    "progress": 100,
-    "error_code": None,
-    "error_message": None,
+    "lease_token": null(),
+    "published_at": null(),
+    "due_at": null(),
+    "finished_at": now(),
+    "state": literally(State.SUCCEEDED),
+    "progress": literal_column("100"),
+    "error_code": null(),
+    "error_message": null(),
 }
 _FINISH = update(jobs).where(*_OWNED).values(**_SUCCEEDED, result=bindparam("value"))
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, select, update
 
-from db.ledger.tables import jobs
+from db.ledger.tables import jobs, paused_queues
 from db.models.jobs import State
 from db.types import now
 
@@ -29,10 +29,17 @@ class Due:
 
 
 def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
-    """Up to `limit` queued or waiting jobs that are due, now queued and held for this relay alone."""
+    """Up to `limit` queued or waiting jobs that are due, now queued and held for this relay alone.
+
+    Those of paused queues stay as they are.
+    """
     due = (
         select(jobs.c.id)
-        .where(jobs.c.due_at <= now(), jobs.c.state.in_((State.QUEUED, State.WAITING)))
+        .where(
+            jobs.c.due_at <= now(),
+            jobs.c.state.in_((State.QUEUED, State.WAITING)),
+            jobs.c.queue.not_in(select(paused_queues.c.queue)),
+        )
         .order_by(jobs.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, literal_column, null, or_, select, update
 
 from db.ledger.errors import LeaseLost
-from db.ledger.tables import jobs
+from db.ledger.tables import jobs, literally
 from db.models.jobs import FINAL, State
 from db.types import now
 
@@ -66,19 +66,19 @@ _CLAIMING = (
     update(jobs)
     .where(
         or_(
-            jobs.c.state == State.QUEUED,
-            and_(jobs.c.state == State.WAITING, jobs.c.due_at <= now()),
+            jobs.c.state == literally(State.QUEUED),
+            and_(jobs.c.state == literally(State.WAITING), jobs.c.due_at <= now()),
         )
     )
     .values(
-        state=State.RUNNING,
+        state=literally(State.RUNNING),
         lease_token=bindparam("token"),
         worker=bindparam("worker_id"),
         due_at=now(bindparam("lease_s")),
         # Counted before the work begins, so that a job that kills its worker has been counted.
-        attempts=jobs.c.attempts + 1,
+        attempts=jobs.c.attempts + literal_column("1"),
         started_at=now(),
-        progress=None,
+        progress=null(),
     )
     .returning(*_START)
 )

@@ -6,6 +6,8 @@ from db.models.documents import Analysis
 from db.models.email import EmailDelivery
 from db.models.files import StoredFile
 from db.models.jobs import Attempt, Batch, DeadLetter, IdempotencyKey, Job
+from db.models.newsletters import Newsletter, Unsubscribe
+from db.models.queues import PausedQueue, RefusedWork
 
 __all__ = [
     "Analysis",
@@ -18,5 +20,9 @@ __all__ = [
     "EmailDelivery",
     "IdempotencyKey",
     "Job",
+    "Newsletter",
+    "PausedQueue",
+    "RefusedWork",
     "StoredFile",
+    "Unsubscribe",
 ]

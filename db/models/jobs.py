@@ -23,6 +23,9 @@ class State(StrEnum):
 FINAL = (State.SUCCEEDED, State.DEAD, State.CANCELLED)
 # Equal to being unfinished (see the check below), and the one form of it both databases can match to an index.
 _UNFINISHED = text("due_at IS NOT NULL")
+# The same for a batch's members, by the one column that no move but the last one touches.
+_UNFINISHED_MEMBER = text("finished_at IS NULL AND batch_id IS NOT NULL")
+_AWAITED = text("completed_at IS NULL AND on_complete IS NOT NULL")
 
 
 class Batch(Base):
@@ -35,6 +38,15 @@ class Batch(Base):
     created_by: Mapped[Submitter]
     created_at: Mapped[CreatedAt]
     total: Mapped[int]
+    # The job to be enqueued when all of its jobs are final, as columns of `jobs`; NULL when nobody waits for that.
+    on_complete: Mapped[Json | None]
+    # When that was done. A batch that nobody waits for never gets one.
+    completed_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        # What the relay asks twice a second: the batches that somebody waits for.
+        Index("ix_batches_awaited", "id", sqlite_where=_AWAITED, postgresql_where=_AWAITED),
+    )
 
 
 class Job(Base):
@@ -92,6 +104,12 @@ class Job(Base):
             postgresql_where=_UNFINISHED,
         ),
         Index("ix_jobs_batch", "batch_id", "position"),
+        Index(
+            "ix_jobs_batch_unfinished",
+            "batch_id",
+            sqlite_where=_UNFINISHED_MEMBER,
+            postgresql_where=_UNFINISHED_MEMBER,
+        ),
         Index("ix_jobs_created_by", "created_by", "id"),
         # What people ask for most, and what no successful job ever touches: the hot path pays for each index it moves.
         Index(

@@ -18,6 +18,7 @@ from config.settings import get_settings
 from services.errors import Transient
 from tasks.engine.celery import app
 from tasks.engine.limits import Limit
+from tasks.engine.pauses import startable
 from tasks.engine.payload import Payload
 
 if TYPE_CHECKING:
@@ -85,10 +86,13 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
         from tasks.engine.bulk import run_bulk  # these need this class
         from tasks.engine.runner import run_job
 
-        if len(job_ids) == 1:
-            run_job(self, job_ids[0])
-        else:
-            run_bulk(self, job_ids)
+        match startable(job_ids):
+            case []:
+                return
+            case [job_id]:
+                run_job(self, job_id)
+            case several:
+                run_bulk(self, several)
 
     def delay(self, payload: P) -> "JobHandle":  # type: ignore[override]  # one payload, never loose arguments
         """Commit the job to the ledger on its own, then publish it."""

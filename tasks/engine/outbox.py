@@ -1,6 +1,6 @@
 """One transaction for what a request stores and the jobs it asks for; messages go out after its commit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ from db import ledger
 from db.engine import autocommit, get_engine
 from db.models import Base
 from tasks.engine.job import JobType, P
+from tasks.engine.pauses import paused_queues
 from tasks.engine.publisher import BrokerUnavailable, publisher
 from tasks.engine.wake import ring
 
@@ -127,6 +128,12 @@ def unit_of_work(*, created_by: str = "system") -> Iterator[UnitOfWork]:
 
 def publish_committed(jobs: Sequence[ledger.Due]) -> None:
     """Send the messages of jobs whose rows are committed; leave what fails, or is too much, to the relay."""
+    # The jobs are accepted: a database that just went away must not turn that into an error. Without its word on
+    # pauses a message is sent that a worker will put back, and an unmarked job is only published once more.
+    resting: Container[str] = ()
+    with suppress(OperationalError, PoolTimeout):
+        resting = paused_queues()
+    jobs = [job for job in jobs if job.queue not in resting]
     if not jobs:
         return
     if len(jobs) > _PUBLISH_AT_ONCE:
@@ -137,8 +144,6 @@ def publish_committed(jobs: Sequence[ledger.Due]) -> None:
     except BrokerUnavailable as error:
         log.warning("outbox.left_to_relay", jobs=len(jobs), reason=str(error))
         return
-    # The jobs are accepted. Unmarked they are only published once more, so a database that just went away
-    # must not turn that into an error.
     with suppress(OperationalError, PoolTimeout), autocommit(durable=False) as connection:
         ledger.mark_published(connection, [job.id for job in jobs])
 

@@ -40,7 +40,7 @@ class Payload(BaseModel):
 
     def dump(self) -> dict[str, Any]:
         """The payload as JSON data. Raises PayloadInvalid when it is too large to be references only."""
-        if len(self.model_dump_json()) > MAX_PAYLOAD_BYTES:
+        if len(self.model_dump_json().encode()) > MAX_PAYLOAD_BYTES:
             raise PayloadInvalid(f"a payload holds ids and small options, at most {MAX_PAYLOAD_BYTES} bytes")
         return self.model_dump(mode="json")
 

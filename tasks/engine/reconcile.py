@@ -8,6 +8,7 @@ from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine import broker
 from tasks.engine.job import JOBS
+from tasks.engine.pauses import paused_queues
 from tasks.engine.publisher import BrokerUnavailable
 
 log = structlog.get_logger()
@@ -36,7 +37,13 @@ class Reconciler:
         except BrokerUnavailable:
             self._suspects.clear()
             return 0
-        return sum(self._compare(queue, depth * _jobs_per_message(queue)) for queue, depth in held.items())
+        # Workers put back the jobs of a paused queue, so its messages say nothing about them.
+        resting = paused_queues()
+        return sum(
+            self._compare(queue, depth * _jobs_per_message(queue))
+            for queue, depth in held.items()
+            if queue not in resting
+        )
 
     def _compare(self, queue: Queue, depth: int) -> int:
         with autocommit(durable=False) as connection:
