@@ -19,7 +19,9 @@ _CLIENT_THREADS = 6
 class Asking:
     """Asks for all items, evenly over `seconds`; some are asked for again a while later."""
 
-    def __init__(self, items: Sequence[Item], *, address: str, seconds: float, folder: Path) -> None:
+    def __init__(
+        self, items: Sequence[Item], *, address: str, token: str, seconds: float, folder: Path
+    ) -> None:
         deeds = [item for item in items if item.kind is Kind.DEED]
         self.deeds = folder / "deeds.record"
         self._produced = folder / "produced.record"
@@ -29,7 +31,7 @@ class Asking:
         self._producer = Process(["-m", "chaos.producer", *files], folder / "producer.log")
         self.clients = Clients(
             address,
-            _token(),
+            token,
             [item for item in items if item.kind is not Kind.DEED],
             seconds=seconds,
             threads=_CLIENT_THREADS,
@@ -69,7 +71,8 @@ def _schedule(deeds: Sequence[Item], seconds: float) -> list[tuple[float, int, s
     return sorted(schedule)
 
 
-def _token() -> str:
+def new_token() -> str:
+    """A token for the API, as an operator makes one."""
     made = subprocess.run(
         [sys.executable, "-m", "flask", "tokens", "create", "--name", "chaos"],
         cwd=ROOT,

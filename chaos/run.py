@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from chaos.account import violations
-from chaos.asking import Asking
+from chaos.asking import Asking, new_token
 from chaos.brokers import Broker, own_broker
 from chaos.databases import Database, own_database
 from chaos.evidence import Evidence, read_jobs, read_keys, read_strangers, unfinished
@@ -88,6 +88,7 @@ class Run:
         asking = Asking(
             plan.items,
             address=f"http://{LOOPBACK}:{self._port}",
+            token=self._token,
             seconds=self._size.gap_s * len(plan.faults),
             folder=self._folder,
         )
@@ -140,6 +141,7 @@ class Run:
         stack.callback(mail.kill)
         mail.printed("smtp://")
         programs = stack.enter_context(Programs(self._folder))
+        self._token = new_token()
         eventually(lambda: answers(self._port, "/healthz"), within=_START_S)
         for worker in programs.workers:
             worker.process.printed(" ready.")
