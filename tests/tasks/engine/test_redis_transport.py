@@ -1,0 +1,94 @@
+"""Nothing that lies in a list can keep kombu from making a message of it."""
+
+import base64
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from kombu.transport import virtual
+from kombu.utils.json import loads
+
+from tasks.engine.consumer import _storable
+from tasks.engine.redis_transport import RAW, enveloped
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+near_misses = st.fixed_dictionaries(
+    {},
+    optional={
+        "body": anything,
+        "headers": anything | st.fixed_dictionaries({"compression": anything}),
+        "content-type": anything,
+        "content-encoding": anything,
+        "properties": anything
+        | st.fixed_dictionaries(
+            {
+                "delivery_tag": anything,
+                "delivery_info": anything | st.just({"exchange": "", "routing_key": ""}),
+                "body_encoding": st.sampled_from(["base64", "rot13", "", None, [], 7]),
+            }
+        ),
+    },
+)
+
+
+def message(item: bytes) -> Any:
+    """What kombu makes of an item of a list: a `virtual.Message`, whose types are wrong."""
+    channel: Any = virtual.Channel.__new__(virtual.Channel)
+    return virtual.Message(loads(enveloped(item, b"default\x06\x161").decode()), channel=channel)
+
+
+def a_message(**changes: Any) -> dict[str, Any]:
+    return {
+        "body": base64.b64encode(b"[[], {}, {}]").decode(),
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": {"task": "a", "id": "b"},
+        "properties": {
+            "delivery_tag": "t",
+            "delivery_info": {"exchange": "", "routing_key": "default"},
+            "body_encoding": "base64",
+        },
+    } | changes
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_become_a_message_that_holds_them(item: bytes) -> None:
+    made = message(item)
+    assert (made.body, made.content_type) == (item, RAW)
+    assert made.delivery_info["routing_key"] == "default"
+
+
+@given(anything | near_misses)
+def test_any_json_becomes_a_message(value: Any) -> None:
+    made = message(json.dumps(value).encode())
+    assert isinstance(made.headers, dict)
+    made.delivery_tag.encode()
+
+
+def test_a_real_message_is_left_as_it_is() -> None:
+    item = json.dumps(a_message()).encode()
+    assert enveloped(item, b"default") is item
+    assert message(item).payload == [[], {}, {}]
+
+
+def test_json_in_another_encoding_than_utf_8_is_wrapped() -> None:
+    item = json.dumps(a_message()).encode("utf-16")
+    assert message(item).body == item
+
+
+def test_json_that_kombus_decoder_would_make_objects_of_is_wrapped_when_it_cannot() -> None:
+    item = json.dumps(a_message(headers={"__type__": "datetime", "__value__": "yesterday"})).encode()
+    assert message(item).body == item
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_what_is_shown_of_a_message_can_be_stored_in_both_databases(text: str) -> None:
+    shown = _storable(text, 80)
+    shown.encode()
+    assert "\0" not in shown
+    assert len(shown) <= 80
