@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import StringConstraints
 from sqlalchemy import func, select
 
 from config.settings import get_settings
@@ -20,11 +21,14 @@ _LONGEST_LOOK = timedelta(minutes=5)
 _STEP = timedelta(minutes=1)
 MOST_PER_MINUTE = 600
 
+# As `ledger.Letter.fingerprint` makes it.
+Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+
 
 class LettersRef(Payload):
     """Dead letters of one kind, and the way to tell about them."""
 
-    fingerprint: str
+    fingerprint: Fingerprint
     channel: Literal["log", "email", "webhook"]
 
 
@@ -74,7 +78,7 @@ def _alert(ref: LettersRef, run: Run) -> Alert | None:
 class RampRef(Payload):
     """The letters of one kind up to `last_letter_id`: later ones may be of jobs that this very ramp replayed."""
 
-    fingerprint: str
+    fingerprint: Fingerprint
     canary_job_id: str
     last_letter_id: str
     letters: int
