@@ -1,0 +1,102 @@
+"""Settings: read once, typed, and refused by name when they cannot work."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from config.rates import Rate
+from config.settings import DEVELOPMENT_SECRET, ROOT, Settings
+
+SECRETS = {"SECRET_KEY": "a" * 40, "CONSOLE_PASSWORD": "b" * 40, "FLOWER_BASIC_AUTH": "c:d"}
+Configure = Callable[..., Settings]
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("postgresql://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("sqlite:////tmp/app.db", "sqlite:////tmp/app.db"),
+        ("sqlite:///var/app.db", f"sqlite:///{ROOT / 'var/app.db'}"),
+    ],
+)
+def test_a_database_url_names_its_driver_and_means_the_same_from_every_folder(
+    configure: Configure, url: str, meant: str
+) -> None:
+    assert configure(DATABASE_URL=url).database_url == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "mysql://u@h/d"),
+        ("BROKER_URL", "http://h"),
+        ("SMTP_URL", "h:25"),
+        ("RATE_EMAIL_BULK", "0/m"),
+        ("RATE_EMAIL_BULK", "ten a minute"),
+        ("LEASE_SECONDS", "0"),
+        ("SITE_OWNER_EMAIL", "nobody"),
+        ("APP_ENV", "staging"),
+        ("PORT", "eighty"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(configure: Configure, name: str, value: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        configure(**{name: value})
+    assert [error["loc"] for error in refusal.value.errors()] == [(name.lower(),)]
+
+
+def test_settings_cannot_be_changed(settings: Settings) -> None:
+    with pytest.raises(ValidationError):
+        settings.port = 1  # type: ignore[misc]  # that is what is refused
+
+
+@pytest.mark.parametrize("missing", SECRETS)
+@pytest.mark.parametrize("value", ["", DEVELOPMENT_SECRET])
+def test_production_refuses_to_start_on_development_secrets(
+    configure: Configure, missing: str, value: str
+) -> None:
+    with pytest.raises(ValidationError, match=missing):
+        configure(APP_ENV="production", **{**SECRETS, missing: value})
+
+
+def test_production_starts_on_secrets_of_its_own(configure: Configure) -> None:
+    assert configure(APP_ENV="production", **SECRETS).app_env == "production"
+
+
+def test_secrets_do_not_show(configure: Configure) -> None:
+    shown = repr(configure(**SECRETS, ANTHROPIC_API_KEY="sk-hidden"))
+    assert not any(secret in shown for secret in (*SECRETS.values(), "sk-hidden"))
+    assert isinstance(configure().secret_key, SecretStr)
+
+
+def test_an_empty_variable_is_an_unset_one(configure: Configure) -> None:
+    settings = configure(REDIS_URL="", ALERT_EMAIL="")
+    assert (settings.redis_url, settings.alert_email) == (None, None)
+
+
+def test_the_limits_live_in_the_broker_unless_it_is_no_redis(configure: Configure) -> None:
+    assert configure(BROKER_URL="redis://h/0").limits_url == "redis://h/0"
+    assert configure(BROKER_URL="amqp://h", REDIS_URL="redis://r/1").limits_url == "redis://r/1"
+    with pytest.raises(ValueError, match="REDIS_URL"):
+        _ = configure(BROKER_URL="amqp://h", REDIS_URL="").limits_url
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("10/s", Rate(10, timedelta(seconds=1))),
+        ("50/m", Rate(50, timedelta(minutes=1))),
+        (" 100/h ", Rate(100, timedelta(hours=1))),
+    ],
+)
+def test_a_rate_is_read_as_celery_writes_it(text: str, rate: Rate) -> None:
+    assert Rate.parse(text) == rate
+
+
+@pytest.mark.parametrize("text", ["", "10", "0/m", "-1/m", "1.5/m", "10/d", "10/m/m", "m/10"])
+def test_what_is_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a rate"):
+        Rate.parse(text)
