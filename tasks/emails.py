@@ -1,9 +1,10 @@
-"""One mail to one recipient."""
+"""One mail to one recipient: by itself, or as one copy of a newsletter."""
 
 from typing import Any
 
 from services.email.compose import compose
 from services.email.mailer import mailer
+from services.email.newsletters import UNSUBSCRIBED, compose_newsletter
 from tasks.engine import Payload, Run, job
 
 
@@ -28,4 +29,22 @@ def send_email(ref: DeliveryRef, run: Run) -> dict[str, Any]:
     message = compose(run.session, ref.delivery_id)
     with run.once(f"email:{ref.delivery_id}") as effect:
         effect.receipt = effect.receipt or mailer().send(message)
+    return effect.receipt
+
+
+@job(
+    queue="email_bulk",
+    payload=DeliveryRef,
+    rate_key="email_bulk",
+    max_retries=8,
+    retry_backoff=60,
+    retry_backoff_max=14_400,
+    time_limit=120,
+    owner="support",
+)
+def send_newsletter(ref: DeliveryRef, run: Run) -> dict[str, Any]:
+    """Hand over one copy, unless its recipient has left the list since: that is a success with nothing sent."""
+    message = compose_newsletter(run.session, ref.delivery_id)
+    with run.once(f"email:{ref.delivery_id}") as effect:
+        effect.receipt = effect.receipt or (mailer().send(message) if message else UNSUBSCRIBED)
     return effect.receipt

@@ -1,8 +1,13 @@
-"""kombu's Redis transport, with two changes.
+"""kombu's Redis transport, with three changes.
 
 *One client per channel.* kombu builds a new client object for every acknowledgement; with two per job that is
 a good part of the parent process's time. A client is only a view of the connection pool, so one that
 belongs to the pool now in use (pools change after a reconnect and after a fork) serves as well.
+
+*No transaction around two commands.* For each message taken and each acknowledged, kombu writes to a sorted set
+and a hash in a transaction, whose five replies the parent process waits for. A plain pipeline has two, and what a
+crash of Redis between the two commands could leave behind (a message that is not handed out again) is what the
+relay looks for anyway.
 
 *Nothing in a list can end the consumer.* Whatever somebody pushed is turned into a message before kombu
 decodes it, so that it can be vetted like any other and end as a dead letter. Without this, one line of text
@@ -24,9 +29,23 @@ from db.types import new_id
 RAW = "application/octet-stream"
 
 
+class QoS(redis.QoS):
+    """Remembers and forgets messages without MULTI and EXEC."""
+
+    @contextmanager
+    def pipe_or_acquire(self, pipe: Any = None, client: Any = None) -> Iterator[Any]:
+        """Yield `pipe`, or a pipeline of this channel's client."""
+        if pipe is not None:
+            yield pipe
+            return
+        with self.channel.conn_or_acquire(client) as connected:  # type: ignore[attr-defined]  # not in its types
+            yield connected.pipeline(transaction=False)
+
+
 class Channel(redis.Channel):
     """See the module."""
 
+    QoS = QoS
     _shared: Any = None
 
     @contextmanager
