@@ -1,4 +1,4 @@
-"""What operators do to jobs and dead letters, from the API, the console and the command line alike.
+"""What operators do to queues, jobs and dead letters, from the API, the console and the command line alike.
 
 Each act is one transaction that also writes the audit log. Jobs that become due again are published by the
 relay within half a second.
@@ -11,13 +11,16 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from app.intake.refusals import Refused, path, refuse_fields
-from app.reading.visible import is_id
+from app.reading.visible import NotFound, is_id
+from config.queues import Queue
 from db import ledger
 from db.engine import reading, transaction
 from db.models import DeadLetter, Job
 from tasks.dead_letters import Ramp, start_ramp
 from tasks.engine.job import JOBS
+from tasks.engine.pauses import forget_pauses
 from tasks.engine.payload import PayloadInvalid
+from tasks.engine.wake import ring
 
 
 def cancel_job(job_id: str, *, actor: str) -> str:
@@ -34,6 +37,25 @@ def cancel_job(job_id: str, *, actor: str) -> str:
             details = {"before": before.state, "after": after}
             ledger.audit(connection, actor=actor, action="job.cancelled", target=job_id, details=details)
     return after
+
+
+def pause_queue(name: str, *, actor: str) -> bool:
+    """Let no job of the queue start until it is resumed; False if it was paused before. Raises NotFound."""
+    queue = _queue(name)
+    with transaction() as connection:
+        changed = ledger.pause(connection, queue, actor=actor)
+    forget_pauses()
+    return changed
+
+
+def resume_queue(name: str, *, actor: str) -> bool:
+    """Let the queue's jobs go on at once; False if it was not paused. Raises NotFound."""
+    queue = _queue(name)
+    with transaction() as connection:
+        changed = ledger.resume(connection, queue, actor=actor)
+    forget_pauses()
+    ring()
+    return changed
 
 
 def replay_letter(
@@ -85,6 +107,13 @@ def resolve_letter(letter_id: str, *, happened: bool, actor: str, reason: str = 
     """Settle an unknown outcome; returns the job's id. Raises as `ledger.resolve` does."""
     with transaction() as connection:
         return ledger.resolve(connection, _letter(letter_id), happened=happened, actor=actor, note=reason)
+
+
+def _queue(name: str) -> Queue:
+    try:
+        return Queue(name)
+    except ValueError:
+        raise NotFound(name) from None
 
 
 def _letter(letter_id: str) -> str:

@@ -8,6 +8,7 @@ from app.api.blueprint import api
 from app.api.schemas import Schema, components, ref
 from app.intake.documents import MOST_AT_ONCE
 from app.reading.jobs import API
+from config.queues import Queue
 from services.documents.analyses import SCHEMAS
 from services.images.options import MAX_WIDTH, MAX_WIDTHS, ResizeOptions
 
@@ -52,6 +53,7 @@ def document() -> dict[str, Any]:
             },
             **_things("batch", "batches", "BatchWithJobs"),
             **_dead_letters(),
+            **_queues(),
             "/openapi.json": {
                 "get": {
                     "operationId": "describeApi",
@@ -151,6 +153,21 @@ def _dead_letters() -> Schema:
                 path=True,
             )
         }
+    return paths
+
+
+def _queues() -> Schema:
+    index = _operation("listQueues", "List the queues", _answer(200, "Queues"), (403,))
+    paths: Schema = {"/queues": {"get": index}}
+    for move, summary in (
+        ("pause", "Let none of the queue's jobs start until it is resumed; what runs, runs on"),
+        ("resume", "Let the queue's jobs go on, in their order"),
+    ):
+        operation = _operation(
+            f"{move}Queue", summary, _answer(200, "PausedOrResumed"), (403, 404), path=True
+        )
+        operation["parameters"][0]["schema"] = {"enum": [queue.value for queue in Queue]}
+        paths[f"/queues/{{id}}/{move}"] = {"post": operation}
     return paths
 
 

@@ -8,7 +8,7 @@ from pydantic.json_schema import models_json_schema
 from app.api.dead_letters import DiscardBody, ReplayBody, ReplayGroupBody, ResolveBody
 from app.api.emails import EmailBody
 from app.intake.emails import sendable_templates
-from db.models.jobs import State
+from db.models.jobs import FINAL, State
 
 Schema = dict[str, Any]
 
@@ -114,6 +114,17 @@ _BATCH: Schema = {
     "links": _object({"self": _PLACE, "events": _PLACE}),
 }
 
+_QUEUE = _object(
+    {
+        "queue": _TEXT,
+        **{state.value: _NUMBER for state in State if state not in FINAL},
+        "oldest_queued_s": _or_null(_NUMBER),
+        "broker_messages": _or_null(_NUMBER | {"description": "null while the broker does not answer"}),
+        "paused_at": _or_null(_TIME),
+        "paused_by": _or_null(_TEXT),
+    }
+)
+
 _ANSWERS: dict[str, Schema] = {
     "Job": _object(
         {
@@ -169,6 +180,8 @@ _ANSWERS: dict[str, Schema] = {
     "ReplayedDeadLetter": _object({"dead_letter": ref("DeadLetter"), "job": ref("Job")}),
     "ReplayBegun": _object({"letters": _NUMBER, "canary": ref("Job"), "ramp": _or_null(ref("Job"))}),
     "DiscardedDeadLetter": _object({"dead_letter": ref("DeadLetter")}),
+    "Queues": _object({"queues": _list(_QUEUE)}),
+    "PausedOrResumed": _object({"queue": _QUEUE}),
     "Problem": _object(
         {
             "type": _PLACE,

@@ -13,15 +13,33 @@ from app.operators import (
     cancel_job,
     discard_group,
     discard_letter,
+    pause_queue,
     replay_group,
     replay_letter,
     resolve_letter,
+    resume_queue,
 )
 from db.ledger import AlreadyResolved, LetterNotFound, WrongResolution
 from db.models.jobs import State
 from tasks.dead_letters import MOST_PER_MINUTE
 
 _LONGEST_REASON = 1_000
+
+
+@console.post("/queues/<name>/pause")
+def pause(name: str) -> ResponseReturnValue:
+    """Let none of the queue's jobs start."""
+    changed = pause_queue(name, actor=operator().identity)
+    flash(f"{name} is paused. Jobs that run, run on." if changed else f"{name} was paused before.")
+    return redirect(url_for("console.overview"), 303)
+
+
+@console.post("/queues/<name>/resume")
+def resume(name: str) -> ResponseReturnValue:
+    """Let its jobs go on."""
+    changed = resume_queue(name, actor=operator().identity)
+    flash(f"{name} goes on." if changed else f"{name} was not paused.")
+    return redirect(url_for("console.overview"), 303)
 
 
 @console.post("/jobs/<job_id>/cancel")

@@ -11,7 +11,8 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 
 from app.operations.recent import durations, failed_attempts, jobs_by_state
-from app.reading.queues import backlogs, broker_messages
+from app.reading.queues import backlogs, broker_messages, pauses
+from config.queues import Queue
 from db.engine import reading
 from db.models import DeadLetter
 from db.models.jobs import FINAL, State
@@ -37,6 +38,7 @@ class LedgerFigures(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Raises what the database raises."""
         yield from _unfinished()
+        yield _paused()
         yield _dead_letters()
         yield from _last_hour()
         yield from _durations()
@@ -64,6 +66,14 @@ def _unfinished() -> Iterator[GaugeMetricFamily]:
         age.add_metric(type_, seconds)
     yield depth
     yield age
+
+
+def _paused() -> GaugeMetricFamily:
+    family = GaugeMetricFamily("queue_paused", "1 while none of its jobs may start.", labels=("queue",))
+    resting = pauses()
+    for queue in Queue:
+        family.add_metric((queue.value,), queue in resting)
+    return family
 
 
 def _dead_letters() -> GaugeMetricFamily:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 
 from db.engine import reading
-from db.models import Job
+from db.models import Job, PausedQueue
 from db.models.jobs import State
 
 # The relay looks twice a second; a job that is overdue for longer has no relay.
@@ -13,10 +13,14 @@ LATE = timedelta(seconds=10)
 
 
 def behind() -> timedelta:
-    """How long the most overdue job has been so; zero when none is."""
+    """How long the most overdue job has been so; zero when none is. Jobs of paused queues are not overdue."""
     query = (
         select(Job.due_at)
-        .where(Job.due_at.is_not(None), Job.state.in_((State.QUEUED, State.WAITING)))
+        .where(
+            Job.due_at.is_not(None),
+            Job.state.in_((State.QUEUED, State.WAITING)),
+            Job.queue.not_in(select(PausedQueue.queue)),
+        )
         .order_by(Job.due_at)
         .limit(1)
     )

@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import func, select
 
+from app.reading.jobs import iso
+from app.reading.visible import NotFound
 from config.queues import Queue
+from db import ledger
 from db.engine import reading
+from db.ledger import Pause
 from db.models import Job
 from db.models.jobs import State
 from tasks.engine.broker import depths
@@ -30,6 +35,7 @@ class QueueView:
 
     name: str
     messages: int | None
+    pause: Pause | None = None
     counts: dict[str, int] = field(default_factory=dict)
     oldest_queued: datetime | None = None
 
@@ -37,6 +43,20 @@ class QueueView:
     def oldest_age(self) -> timedelta | None:
         """How long the oldest queued job has been waiting since it was submitted."""
         return datetime.now(UTC) - self.oldest_queued if self.oldest_queued else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The queue as the API and the command line tell it; ages in seconds."""
+        return {
+            "queue": self.name,
+            **{
+                state.value: self.counts.get(state, 0)
+                for state in (State.QUEUED, State.WAITING, State.RUNNING)
+            },
+            "oldest_queued_s": self.oldest_age and int(self.oldest_age.total_seconds()),
+            "broker_messages": self.messages,
+            "paused_at": self.pause and iso(self.pause.at),
+            "paused_by": self.pause and self.pause.by,
+        }
 
 
 def backlogs() -> list[Backlog]:
@@ -52,9 +72,10 @@ def backlogs() -> list[Backlog]:
 
 def list_queues() -> list[QueueView]:
     """Every declared queue, empty ones too."""
-    messages = broker_messages()
+    messages, resting = broker_messages(), pauses()
     views = {
-        queue.value: QueueView(queue.value, messages.get(queue) if messages else None) for queue in Queue
+        queue.value: QueueView(queue.value, messages.get(queue) if messages else None, resting.get(queue))
+        for queue in Queue
     }
     for backlog in backlogs():
         view = views.setdefault(backlog.queue, QueueView(backlog.queue, None))
@@ -62,6 +83,20 @@ def list_queues() -> list[QueueView]:
         if backlog.state == State.QUEUED:
             view.oldest_queued = min(backlog.oldest, view.oldest_queued or backlog.oldest)
     return list(views.values())
+
+
+def find_queue(name: str) -> QueueView:
+    """The queue of that name. Raises NotFound."""
+    for queue in list_queues():
+        if queue.name == name:
+            return queue
+    raise NotFound(name)
+
+
+def pauses() -> dict[str, Pause]:
+    """The paused queues by name, as they are now."""
+    with reading() as session:
+        return ledger.pauses(session.connection())
 
 
 def broker_messages() -> dict[Queue, int] | None:

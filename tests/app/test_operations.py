@@ -112,6 +112,12 @@ def test_figures_come_from_the_ledger(
     assert figure(text, "jobs_unfinished", state="queued", queue="images") == 0
 
 
+def test_a_pause_is_a_figure(client: Client, token: Callable[..., Headers]) -> None:
+    client.post("/api/v1/queues/ai/pause", headers=token("operate"))
+    text = client.get("/metrics").text
+    assert (figure(text, "queue_paused", queue="ai"), figure(text, "queue_paused", queue="email")) == (1, 0)
+
+
 @pytest.mark.usefixtures("database")
 def test_in_production_figures_are_for_operators(
     configure: Callable[..., Settings], token: Callable[..., Headers]

@@ -164,6 +164,19 @@ class TestQueues:
         assert (rows["email"]["queued"], rows["email"]["broker_messages"]) == (1, 1)
         assert "email_bulk" in run("queues", "list").output
 
+    def test_a_pause_is_listed_and_recorded_until_it_is_ended(self, run: Run) -> None:
+        assert run("queues", "pause", "email").output.startswith("Paused.")
+        assert run("queues", "pause", "email").output == "It is paused already.\n"
+        rows = {row["queue"]: row for row in json.loads(run("queues", "list", "--json").output)}
+        assert rows["email"]["paused_by"].startswith("cli:")
+        assert rows["ai"]["paused_by"] is None
+        assert " by cli:" in run("queues", "list").output
+        assert run("queues", "resume", "email").output == "Resumed.\n"
+        assert run("queues", "resume", "email").output == "It is not paused.\n"
+        assert run("queues", "pause", "nothing").exit_code == 2
+        with reading() as session:
+            assert session.query(AuditEntry).count() == 2
+
     def test_without_a_broker_the_ledger_is_still_shown(self, run: Run, submit: Callable[[], str]) -> None:
         submit()
         rows = {row["queue"]: row for row in json.loads(run("queues", "list", "--json").output)}
