@@ -61,9 +61,10 @@ def _now_sqlite(element: now, compiler: Any, **options: Any) -> str:
 
 @compiles(now, "postgresql")
 def _now_postgresql(element: now, compiler: Any, **options: Any) -> str:
-    # Not PostgreSQL's now(): that is the transaction's start, which a slow transaction leaves behind.
+    # Not PostgreSQL's now(): that is the transaction's start, which a slow transaction leaves behind. And not
+    # clock_timestamp(): it may change between two rows, so no index could be searched by it.
     seconds = compiler.process(element.clauses, **options)
-    return f"(clock_timestamp() + make_interval(secs => CAST({seconds} AS double precision)))"
+    return f"(statement_timestamp() + make_interval(secs => CAST({seconds} AS double precision)))"
 
 
 def new_id() -> str:
