@@ -13,6 +13,7 @@ from app.files import files
 from app.limits import FORM_POSTS, MAX_FORM_PARTS, BoundedRequest, drain, limit_forms
 from app.operations import operations
 from app.pages import pages
+from app.unsubscribing import unsubscribing
 from config.logging import configure_logging
 from config.settings import Settings, get_settings
 
@@ -41,7 +42,9 @@ def create_app() -> Application:
     csrf = CSRFProtect(app)
     # A browser attaches no bearer token by itself, so no other site can make it call these.
     csrf.exempt(api)
-    for blueprint in (pages, files, api, door, console, operations):
+    # A mail service asks for its customer, without a page of ours before it; the signed link is the proof.
+    csrf.exempt(unsubscribing)
+    for blueprint in (pages, files, api, door, console, unsubscribing, operations):
         app.register_blueprint(blueprint)
     cli.register(app)
     return app

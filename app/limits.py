@@ -25,6 +25,9 @@ MAX_BODY_BYTES = 1024 * 1024
 MAX_FORM_PARTS = 200
 # One request with files may bring ten full-size files' worth, so that 32 threads cannot fill a disk.
 FILES_PER_REQUEST = 10
+# A newsletter: text, markup and 50,000 recipients, in JSON or in a form's field as well as in a file.
+NEWSLETTER_BYTES = 12 * 1024 * 1024
+_NEWSLETTERS = ("/api/v1/newsletters", "/console/newsletters")
 _IN_MEMORY_BYTES = 512 * 1024
 _CHUNK = 256 * 1024
 # POSTs of one address to the pages' forms.
@@ -50,9 +53,14 @@ class BoundedRequest(Request):
 
     def __init__(self, environ: "WSGIEnvironment", *args: Any, **named: Any) -> None:
         super().__init__(environ, *args, **named)
-        files = self.mimetype == "multipart/form-data"
-        self.max_content_length = request_bytes() if files else MAX_BODY_BYTES
         self._received: list[BoundedFile] = []
+        if self.path in _NEWSLETTERS:
+            # By the address, because the body of a form is read before anybody looks who asks.
+            self.max_content_length = self.max_form_memory_size = NEWSLETTER_BYTES
+        elif self.mimetype == "multipart/form-data":
+            self.max_content_length = request_bytes()
+        else:
+            self.max_content_length = MAX_BODY_BYTES
 
     def _get_file_stream(self, *_args: Any, **_named: Any) -> IO[bytes]:
         self._received.append(BoundedFile())

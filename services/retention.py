@@ -1,4 +1,4 @@
-"""How long things are kept, and their removal. Open dead letters and the audit log stay."""
+"""How long things are kept, and their removal. Open dead letters, the audit log and unsubscriptions stay."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,7 +7,7 @@ from sqlalchemy import Select, delete, select
 
 from config.settings import get_settings
 from db.engine import reading, transaction
-from db.models import Base, Batch, DeadLetter, EmailDelivery, IdempotencyKey, Job, StoredFile
+from db.models import Base, Batch, DeadLetter, EmailDelivery, IdempotencyKey, Job, Newsletter, StoredFile
 from db.models.jobs import FINAL
 from db.types import now
 from services.storage import storage
@@ -30,6 +30,7 @@ def remove_expired(checkpoint: Callable[[], None]) -> dict[str, int]:
         "canaries": _remove(Job, _canaries(), checkpoint),
         "batches": _remove(Batch, _empty_batches(kept), checkpoint),
         "deliveries": _remove(EmailDelivery, _old_deliveries(kept), checkpoint),
+        "newsletters": _remove(Newsletter, _old_newsletters(kept), checkpoint),
         "keys": _remove(IdempotencyKey, _expired_keys(kept), checkpoint),
         "letters": _remove(DeadLetter, _resolved_letters(kept), checkpoint),
     }
@@ -89,6 +90,11 @@ def _empty_batches(kept: timedelta) -> Select[str]:
 def _old_deliveries(kept: timedelta) -> Select[str]:
     # A mail is retried for a day and may be scheduled: one that still waits was created lately or stands in a job.
     return select(EmailDelivery.id).where(EmailDelivery.created_at <= now(-2 * kept))
+
+
+def _old_newsletters(kept: timedelta) -> Select[str]:
+    # With the last of its deliveries, which were made in the same transaction.
+    return select(Newsletter.id).where(Newsletter.created_at <= now(-2 * kept))
 
 
 def _expired_keys(kept: timedelta) -> Select[str]:

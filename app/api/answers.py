@@ -20,7 +20,11 @@ def accepted(submission: Submission, viewer: Viewer) -> Response:
         batch = find_batch(submission.batch_id, viewer)
         body = {"batch": batch.as_json(), "jobs": [job.as_json() for job in batch.jobs]}
         location = body["batch"]["links"]["self"]
-    response = jsonify(body)
+    return mark_accepted(jsonify(body), location, submission)
+
+
+def mark_accepted(response: Response, location: str, submission: Submission) -> Response:
+    """The response as 202, with the place to look at."""
     response.status_code = 202
     response.headers["Location"] = location
     if submission.repeated:

@@ -26,7 +26,7 @@ def json_body(model: type[B]) -> B:
     """
     data = request.get_data(cache=False)
     # Werkzeug cuts a chunked body off at the limit without a word.
-    if len(data) >= MAX_BODY_BYTES:
+    if len(data) >= (request.max_content_length or MAX_BODY_BYTES):
         raise RequestEntityTooLarge
     if data and request.mimetype != "application/json":
         raise _wrong_type("application/json")

@@ -39,7 +39,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Background jobs",
             "version": "1",
-            "description": "Hand over e-mails, pictures and documents; watch the jobs; fetch the results.",
+            "description": "Hand over e-mails, newsletters, pictures and documents; watch the jobs; fetch the results.",
         },
         "servers": [{"url": API}],
         "security": [{"token": []}],
@@ -47,6 +47,7 @@ def document() -> dict[str, Any]:
             "/emails": {"post": _send_email()},
             "/images": {"post": _resize_image()},
             "/documents": {"post": _analyse_documents()},
+            "/newsletters": {"post": _send_newsletter()},
             **_things("job", "jobs", "Job"),
             "/jobs/{id}/cancel": {
                 "post": _operation("cancelJob", "Cancel a job", _answer(200, "Job"), (404,), path=True)
@@ -69,7 +70,7 @@ def document() -> dict[str, Any]:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "`flask tokens create --name NAME` prints one. Scopes: submit, operate.",
+                    "description": "`flask tokens create --name NAME` prints one. Scopes: submit, newsletters, operate.",
                 }
             },
         },
@@ -102,6 +103,18 @@ def _analyse_documents() -> Schema:
     return _operation(
         "analyseDocuments", "Analyse documents", _answer(202, "AcceptedBatch"), (), body=body, key=True
     )
+
+
+def _send_newsletter() -> Schema:
+    """In JSON, or as a form with the recipients in a file."""
+    fields = components()["Newsletter"]["properties"]
+    csv = _FILE | {"description": "CSV in UTF-8 or Windows-1252 with the columns email and name"}
+    words = {name: schema for name, schema in fields.items() if name != "list"}
+    body = _form({**words, "recipients": csv}, required=["subject", "html", "text", "recipients"])
+    body["content"] |= _json(ref("Newsletter"))["content"]
+    answer = _answer(202, "AcceptedNewsletter")
+    summary = "Send a newsletter: one job for each recipient, in one batch (scope newsletters or operate)"
+    return _operation("sendNewsletter", summary, answer, (), body=body, key=True)
 
 
 def _things(one: str, many: str, schema: str) -> Schema:

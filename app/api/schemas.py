@@ -7,8 +7,9 @@ from pydantic.json_schema import models_json_schema
 
 from app.api.dead_letters import DiscardBody, ReplayBody, ReplayGroupBody, ResolveBody
 from app.api.emails import EmailBody
-from app.intake.emails import sendable_templates
+from app.api.newsletters import NewsletterBody
 from db.models.jobs import FINAL, State
+from services.email.templates import TEMPLATES
 
 Schema = dict[str, Any]
 
@@ -27,13 +28,14 @@ def components() -> dict[str, Schema]:
 
 def _bodies() -> dict[str, Schema]:
     """The models' own schemas, and one e-mail schema per template with that template's variables."""
-    templates = sendable_templates()
-    models: list[type[BaseModel]] = [EmailBody, ReplayBody, ReplayGroupBody, DiscardBody, ResolveBody]
-    models += [template.variables for template in templates.values()]
+    models: list[type[BaseModel]] = [EmailBody, NewsletterBody]
+    models += [ReplayBody, ReplayGroupBody, DiscardBody, ResolveBody]
+    models += [template.variables for template in TEMPLATES.values()]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     schemas: dict[str, Schema] = found["$defs"]
     whole = schemas.pop("EmailBody")
-    for name, template in templates.items():
+    schemas["Newsletter"] = schemas.pop("NewsletterBody")
+    for name, template in TEMPLATES.items():
         properties = whole["properties"] | {
             "template": {"const": name},
             "context": ref(template.variables.__name__),
@@ -49,10 +51,10 @@ def _bodies() -> dict[str, Schema]:
             "additionalProperties": False,
         }
     schemas["Email"] = {
-        "oneOf": [ref(f"Email_{name}") for name in templates],
+        "oneOf": [ref(f"Email_{name}") for name in TEMPLATES],
         "discriminator": {
             "propertyName": "template",
-            "mapping": {name: ref(f"Email_{name}")["$ref"] for name in templates},
+            "mapping": {name: ref(f"Email_{name}")["$ref"] for name in TEMPLATES},
         },
     }
     return schemas
@@ -156,6 +158,19 @@ _ANSWERS: dict[str, Schema] = {
     "BatchWithJobs": _object({**_BATCH, "jobs": _list(ref("Job"))}),
     "AcceptedJob": _object({"job": ref("Job")}),
     "AcceptedBatch": _object({"batch": ref("Batch"), "jobs": _list(ref("Job"))}),
+    "AcceptedNewsletter": _object(
+        {
+            "batch": ref("Batch"),
+            "recipients": _object(
+                {
+                    "accepted": {"type": "integer", "description": "As many jobs as the batch has"},
+                    "duplicates": {"type": "integer", "description": "Other spellings of an address before"},
+                    "invalid": _list(_object({"line": _NUMBER, "reason": _TEXT})),
+                    "unsubscribed": {"type": "integer", "description": "Those who have left the list"},
+                }
+            ),
+        }
+    ),
     "DeadLetter": _object(_LETTER),
     "DeadLetters": _object({"dead_letters": _list(ref("DeadLetter"))}),
     "DeadLetterDetails": _object(

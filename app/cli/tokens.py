@@ -22,7 +22,9 @@ def tokens() -> None:
 
 @tokens.command("create")
 @click.option("--name", required=True, help="Who will use it.")
-@click.option("--scopes", default=Scope.SUBMIT.value, show_default=True, help="submit, operate, or both.")
+@click.option(
+    "--scopes", default="submit,newsletters", show_default=True, help="submit, newsletters, operate."
+)
 @click.option("--replace", is_flag=True, help="Revoke the token that has this name.")
 def create(name: str, scopes: str, replace: bool) -> None:
     """Print a new token, which cannot be shown again."""

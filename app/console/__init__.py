@@ -1,6 +1,6 @@
 """The operators' console. It shows by GET and acts by POST, each act with a token of the form it came from."""
 
-from app.console import acts, audit, jobs, letters, overview
+from app.console import acts, audit, jobs, letters, newsletters, overview
 from app.console.blueprint import console
 from app.console.door import FAILED_SIGN_INS, TRY_LATER, door, refused
 
@@ -13,6 +13,7 @@ __all__ = [
     "door",
     "jobs",
     "letters",
+    "newsletters",
     "overview",
     "refused",
 ]

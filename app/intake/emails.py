@@ -13,7 +13,7 @@ from config.settings import get_settings
 from db.models import EmailDelivery
 from services.email.addresses import Mailbox
 from services.email.errors import BadContext, UnknownTemplate
-from services.email.templates import TEMPLATES, Template, get_template
+from services.email.templates import Template, get_template
 from tasks.emails import DeliveryRef, send_email
 from tasks.engine import JobHandle, UnitOfWork
 
@@ -62,7 +62,7 @@ def send_template(
 
     Raises Refused for an unknown template, a context that does not fit it, or a time more than a year away.
     """
-    variables = _checked(sendable(template), context, prefix="context.")
+    variables = _checked(known_template(template), context, prefix="context.")
     content = {
         "kind": "email",
         "template": template,
@@ -81,18 +81,12 @@ def send_template(
     return submit(enqueue, created_by=created_by, key=key, content=content)
 
 
-def sendable_templates() -> dict[str, Template]:
-    """The templates that go to one person; an issue of a newsletter does not."""
-    return {name: template for name, template in TEMPLATES.items() if not template.bulk}
-
-
-def sendable(name: str) -> Template:
+def known_template(name: str) -> Template:
     """The template of that name. Raises Refused, listing those there are."""
-    known = sendable_templates()
-    if name not in known:
-        message = f"There is no such template; known are {', '.join(known)}."
-        raise Refused(UnknownTemplate.code, message, field="template")
-    return known[name]
+    try:
+        return get_template(name)
+    except UnknownTemplate as error:
+        raise Refused(error.code, f"{error}.".capitalize(), field="template") from None
 
 
 def mailbox(email: str, name: str = "") -> Mailbox:

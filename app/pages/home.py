@@ -22,6 +22,12 @@ def back_to_the_forms() -> Response:
     return redirect(url_for("pages.home"))
 
 
+@pages.get("/newsletters")
+def newsletters() -> Response:
+    """They are for operators."""
+    return redirect(url_for("console.newsletters"))
+
+
 def render_home(returned: PageForm | None = None) -> str:
     """The page; `returned` is the form that was refused, with what was typed."""
     forms = {slot: form(formdata=None) for slot, form in FORMS.items()}

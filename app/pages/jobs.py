@@ -17,6 +17,7 @@ from db.engine import transaction
 _PER_PAGE = 50
 _RESULTS = {
     "emails.send_email": "results/email.html",
+    "emails.send_newsletter": "results/email.html",
     "images.resize_image": "results/images.html",
     "documents.analyse_document": "results/document.html",
 }

@@ -18,10 +18,16 @@ _STATES = {
 }
 _TITLES = {
     "emails.send_email": "Send an e-mail",
+    "emails.send_newsletter": "Send a newsletter",
     "images.resize_image": "Resize a picture",
     "documents.analyse_document": "Analyse a document",
 }
-_BATCHES = {"contact": "Your message", "images": "Resize pictures", "documents": "Analyse documents"}
+_BATCHES = {
+    "contact": "Your message",
+    "images": "Resize pictures",
+    "documents": "Analyse documents",
+    "newsletter": "Newsletter",
+}
 # The members of a contact batch, in its order.
 _LETTERS = ("Your message to the owner", "Acknowledgement to you")
 

@@ -16,7 +16,7 @@ class ApiToken(Base):
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(String(80), unique=True)
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    # Space-separated, as in OAuth 2 (RFC 6749 §3.3): `submit`, `operate`.
+    # Space-separated, as in OAuth 2 (RFC 6749 §3.3): `submit`, `newsletters`, `operate`.
     scopes: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[CreatedAt]
     revoked_at: Mapped[datetime | None]

@@ -24,18 +24,16 @@ def compose(session: Session, delivery_id: str) -> EmailMessage:
     Raises DeliveryGone, UnknownTemplate, BadContext, TemplateBroken or AddressRejected, all permanent, and
     MailerMisconfigured when MAIL_FROM is not an address.
     """
-    delivery = session.get(EmailDelivery, delivery_id)
-    if delivery is None:
-        raise DeliveryGone("the mail's row no longer exists")
+    delivery = find_delivery(session, delivery_id)
     template = get_template(delivery.template)
     rendered = template.render(delivery.context)
     reply_to = delivery.reply_to_email
     return letter(
-        to=_stored(delivery.to_email, delivery.to_name),
+        to=stored_mailbox(delivery.to_email, delivery.to_name),
         subject=rendered.subject,
         text=rendered.text,
         html=rendered.html,
-        reply_to=_stored(reply_to, delivery.reply_to_name) if reply_to else None,
+        reply_to=stored_mailbox(reply_to, delivery.reply_to_name) if reply_to else None,
         local_id=delivery.id,
         automatic=template.automatic,
     )
@@ -50,10 +48,12 @@ def letter(
     html: str | None = None,
     reply_to: Mailbox | None = None,
     automatic: bool = True,
+    unsubscribe_url: str | None = None,
 ) -> EmailMessage:
     """A message from MAIL_FROM to one mailbox; `subject` is one line.
 
     `local_id` is the left half of the Message-ID, so a message that is sent twice can be known as one.
+    `unsubscribe_url` is where a POST ends the recipient's subscription (RFC 8058).
     """
     ours = sender()
     headers = {
@@ -67,6 +67,9 @@ def letter(
         headers["Reply-To"] = encode_mailbox(reply_to, header="Reply-To")
     if automatic:
         headers["Auto-Submitted"] = "auto-generated"
+    if unsubscribe_url is not None:
+        headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message = EmailMessage(_POLICY)
     for name, value in headers.items():
         message.set_raw(name, value)
@@ -76,7 +79,16 @@ def letter(
     return message
 
 
-def _stored(email: str, name: str) -> Mailbox:
+def find_delivery(session: Session, delivery_id: str) -> EmailDelivery:
+    """The row of one mail. Raises DeliveryGone."""
+    delivery = session.get(EmailDelivery, delivery_id)
+    if delivery is None:
+        raise DeliveryGone("the mail's row no longer exists")
+    return delivery
+
+
+def stored_mailbox(email: str, name: str) -> Mailbox:
+    """An address and a name from a row. Raises AddressRejected."""
     try:
         return Mailbox(email=email, name=name)
     except ValidationError:

@@ -78,6 +78,7 @@ class Newsletter(Variables):
     subject: Title
     html: LongText
     text: LongText
+    unsubscribe_url: WebLink
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,12 @@ class Rendered:
 class Template:
     """One kind of mail: `<name>.html` and `<name>.txt`, and `subject`, a template of its own.
 
-    `bulk` mail yields to the rest. `automatic` mail tells other machines not to answer it (RFC 3834).
+    `automatic` mail tells other machines not to answer it (RFC 3834). `markup` are variables that are HTML.
     """
 
     name: str
     subject: str
     variables: type[Variables]
-    bulk: bool = False
     automatic: bool = False
     markup: frozenset[str] = frozenset()
 
@@ -145,9 +145,11 @@ TEMPLATES = {
         ),
         Template("welcome", "Welcome, {{ name }}", Welcome, automatic=True),
         Template("password_reset", "Reset your password", PasswordReset, automatic=True),
-        Template("newsletter", "{{ subject }}", Newsletter, bulk=True, markup=frozenset({"html"})),
     )
 }
+
+# Not among those that are sent by name: it has a list, a way to leave that, and its words in a row of its own.
+NEWSLETTER = Template("newsletter", "{{ subject }}", Newsletter, markup=frozenset({"html"}))
 
 
 @cache

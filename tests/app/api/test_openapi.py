@@ -10,7 +10,7 @@ from flask import Flask
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from app.api.openapi import document
-from app.intake.emails import sendable_templates
+from services.email.templates import TEMPLATES
 from tests.support.web import Client
 
 Headers = dict[str, str]
@@ -50,7 +50,7 @@ def test_it_names_every_call_of_the_api_and_no_other(app: Flask) -> None:
 
 def test_each_template_has_its_variables_in_it() -> None:
     schemas = document()["components"]["schemas"]
-    for name, template in sendable_templates().items():
+    for name, template in TEMPLATES.items():
         context = schemas[f"Email_{name}"]["properties"]["context"]["$ref"].rpartition("/")[2]
         assert set(schemas[context]["properties"]) == set(template.variables.model_fields)
 

@@ -98,7 +98,11 @@ def test_a_message_composed_again_has_the_same_id(database: Session) -> None:
     ("template", "context", "marked"),
     [
         ("contact_acknowledgement", {"name": "Ada"}, "auto-generated"),
-        ("newsletter", {"subject": "March", "html": "<p>Hi</p>", "text": "Hi"}, None),
+        (
+            "contact_notification",
+            {"name": "Ada", "email": "a@b.test", "subject": "Hi", "message": "Hello"},
+            None,
+        ),
     ],
 )
 def test_only_automatic_mail_says_so(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.email.errors import BadContext, UnknownTemplate
-from services.email.templates import TEMPLATES, get_template
+from services.email.templates import NEWSLETTER, TEMPLATES, get_template
 
 HOSTILE = "<img src=x onerror=alert(1)> {{ 7*7 }} {{ config }} {% for %}"
 CONTEXTS: dict[str, dict[str, Any]] = {
@@ -20,7 +20,12 @@ CONTEXTS: dict[str, dict[str, Any]] = {
     "contact_acknowledgement": {"name": "Ada"},
     "welcome": {"name": "Ada"},
     "password_reset": {"name": "Ada", "reset_url": "https://example.test/reset?a=1&b=2"},
-    "newsletter": {"subject": "March", "html": "<p>Hello</p>", "text": "Hello"},
+}
+NEWS = {
+    "subject": "March",
+    "html": "<p>Hello</p>",
+    "text": "Hello",
+    "unsubscribe_url": "https://example.test/unsubscribe/t",
 }
 
 
@@ -81,7 +86,7 @@ def test_a_bad_value_is_named_and_not_quoted(name: str, variable: str, value: An
 
 
 def test_a_line_break_in_a_title_becomes_a_space() -> None:
-    context = get_template("newsletter").check(CONTEXTS["newsletter"] | {"subject": "March:\r\nnews\n"})
+    context = NEWSLETTER.check(NEWS | {"subject": "March:\r\nnews\n"})
     assert context["subject"] == "March: news"
 
 
@@ -120,7 +125,7 @@ def test_an_address_cannot_add_a_recipient_to_the_link() -> None:
 
 
 def test_a_newsletters_markup_goes_out_unescaped_and_unrendered() -> None:
-    rendered = get_template("newsletter").render(CONTEXTS["newsletter"] | {"html": "<b>{{ 7*7 }}</b>"})
+    rendered = NEWSLETTER.render(NEWS | {"html": "<b>{{ 7*7 }}</b>"})
     assert "<b>{{ 7*7 }}</b>" in rendered.html
 
 
@@ -130,7 +135,7 @@ def test_styles_are_inlined_and_nothing_is_read_or_fetched_for_them(tmp_path: Pa
     links = (
         f'<link rel=stylesheet href="file://{stolen}"><link rel=stylesheet href="http://127.0.0.1:1/x.css">'
     )
-    rendered = get_template("newsletter").render(CONTEXTS["newsletter"] | {"html": f"{links}<h2>Hi</h2>"})
+    rendered = NEWSLETTER.render(NEWS | {"html": f"{links}<h2>Hi</h2>"})
     assert "<h2>Hi</h2>" in rendered.html
     assert 'style="margin: 0' in rendered.html
 
