@@ -128,13 +128,13 @@ class Settings(BaseSettings):
         return {**rates, "anthropic": self.rate_anthropic} if self.anthropic_api_key else rates
 
     @property
-    def limits_url(self) -> str:
-        """The Redis that keeps shared limits; the broker itself unless it is not a Redis."""
+    def limits_url(self) -> str | None:
+        """The Redis that keeps shared limits: REDIS_URL, or the broker itself if it is a Redis."""
         if self.redis_url:
             return self.redis_url
         if self.broker_url.startswith(("redis://", "rediss://")):
             return self.broker_url
-        raise ValueError("REDIS_URL is needed when BROKER_URL is not a Redis")
+        return None
 
     @model_validator(mode="after")
     def _production_has_its_own_secrets(self) -> Self:

@@ -22,6 +22,8 @@ class DeliveryRef(Payload):
     retry_backoff=60,
     retry_backoff_max=14_400,
     time_limit=120,
+    # No rate, but one key: when our own login is refused, one mail finds out and the others wait.
+    rate_key="smtp",
     owner="support",
 )
 def send_email(ref: DeliveryRef, run: Run) -> dict[str, Any]:

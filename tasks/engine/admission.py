@@ -23,6 +23,9 @@ def may_start(job: JobType[P], job_id: str) -> bool:
     try:
         wait = job.limit.reserve(job_id)
     except LimitsUnavailable as error:
+        if job.limit.rate is None:
+            # Only a freeze would have made it wait, and that is a courtesy.
+            return True
         log.warning("limit.unavailable", job_id=job_id, key=job.limit.key, reason=str(error))
         wait = _LIMITS_AWAY
     if not wait:

@@ -69,6 +69,9 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     payload: type[P]
     queue: Queue
     default_priority: Priority
+    # Always set, where Celery allows none.
+    time_limit: int  # type: ignore[assignment]
+    soft_time_limit: int  # type: ignore[assignment]
     retry_policy: RetryPolicy
     owner: str
     batch_size: int
@@ -79,7 +82,7 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     def limit(self) -> Limit | None:
         """The limit that holds for this job's starts, if there is one."""
         rate = self.own_rate or get_settings().rates.get(self.rate_key or "")
-        return Limit(self.rate_key or self.name, rate) if rate else None
+        return Limit(self.rate_key or self.name, rate) if rate or self.rate_key else None
 
     def run(self, *job_ids: str) -> None:
         """What a worker calls with the ids that a message names."""

@@ -21,13 +21,15 @@ from config.settings import get_settings
 log = structlog.get_logger()
 
 # KEYS: turns (a list), whose they are (a hash), starts (a list), the freeze. ARGV: job, N, window, grace, weight.
-# All times in milliseconds of Redis's own clock. Returns how long to wait; 0 is "start now".
+# All times in milliseconds of Redis's own clock. Returns how long to wait; 0 is
+# "start now". N is 0 for a key without a rate.
 _RESERVE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local limit, window, grace, weight = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local open = math.max(now, tonumber(redis.call('GET', KEYS[4]) or '0'))
+if limit == 0 then return open - now end
 local blocking = redis.call('LINDEX', KEYS[3], limit - weight)
 if blocking then open = math.max(open, tonumber(blocking) + window) end
 
@@ -76,14 +78,16 @@ class LimitsUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """A rate under a key that several job types may share."""
+    """A rate under a key that several job types may share; without a rate only a freeze makes them wait."""
 
     key: str
-    rate: Rate
+    rate: Rate | None
 
     @property
     def grace(self) -> timedelta:
         """How much further than a window turns are apart."""
+        if self.rate is None:
+            return timedelta()
         return max(timedelta(seconds=0.75), min(timedelta(seconds=2), self.rate.per / 10))
 
     def reserve(self, job_id: str, *, weight: int = 1) -> timedelta:
@@ -91,13 +95,8 @@ class Limit:
 
         Asking again before that time gives the rest of the wait. Raises LimitsUnavailable.
         """
-        arguments: list[str | int] = [
-            job_id,
-            self.rate.limit,
-            _ms(self.rate.per),
-            _ms(self.grace),
-            min(weight, self.rate.limit),
-        ]
+        limit, window = (self.rate.limit, self.rate.per) if self.rate else (0, timedelta())
+        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(self.grace), min(weight, limit)]
         try:
             wait_ms = _scripts().reserve(keys=_keys(self.key), args=arguments)
         except redis.RedisError as error:
@@ -131,7 +130,10 @@ class _Scripts:
 
 
 def _scripts() -> _Scripts:
-    return _connect(get_settings().limits_url)
+    url = get_settings().limits_url
+    if url is None:
+        raise LimitsUnavailable("REDIS_URL is not set, and BROKER_URL is not a Redis")
+    return _connect(url)
 
 
 @cache

@@ -12,7 +12,6 @@ from celery.worker.request import Request
 from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine.job import JOBS
-from tasks.engine.patience import database_is_away
 from tasks.engine.settle import settle
 from tasks.engine.verdict import WorkerLost
 from tasks.engine.worker import worker_id
@@ -40,23 +39,22 @@ class JobRequest(Request):
 
     def cancel(self, pool: Any, signal: Any = None, emit_retry: bool = True) -> None:
         """The worker is going away: the job returns to the ledger before its child is stopped."""
-        for start in self._starts():
-            with suppress(ledger.LeaseLost), transaction() as connection:
-                ledger.release(connection, start)
-        super().cancel(pool, signal, emit_retry)
+        try:
+            for start in self._starts():
+                with suppress(ledger.LeaseLost), transaction() as connection:
+                    ledger.release(connection, start)
+        finally:
+            super().cancel(pool, signal, emit_retry)
 
     def _settle(self, error: Exception) -> None:
-        for start in self._starts():
-            settle(JOBS[self.task.name], start, error)
+        try:
+            for start in self._starts():
+                settle(JOBS[self.task.name], start, error)
+        except Exception as failure:  # noqa: BLE001  # the worker's event loop must go on, and forget this request
+            # The relay takes the job back when its lease runs out.
+            log.warning("job.not_taken_back", message_id=self.id, error=type(failure).__name__)
 
     def _starts(self) -> list[ledger.Start]:
-        try:
-            with autocommit() as connection:
-                found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
-        except Exception as error:
-            if not database_is_away(error):
-                raise
-            # The worker's event loop must go on; the relay takes the jobs back when their leases run out.
-            log.warning("job.not_taken_back", message_id=self.id, error=type(error).__name__)
-            return []
+        with autocommit() as connection:
+            found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
         return [start for start in found if start is not None]

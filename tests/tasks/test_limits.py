@@ -12,7 +12,7 @@ from db import ledger
 from db.engine import autocommit, reading
 from db.models import Job
 from services.errors import SenderOutage, Throttled
-from tasks.engine import Payload, Run, UnitOfWork, job, unit_of_work
+from tasks.engine import JobType, Payload, Run, UnitOfWork, job, unit_of_work
 from tasks.engine.limits import Limit, LimitsUnavailable, freeze
 from tasks.engine.runner import run_job
 
@@ -59,6 +59,11 @@ def shares(_nothing: Nothing, _run: Run) -> None:
 def outage(_nothing: Nothing, _run: Run) -> None:
     """Our key is wrong."""
     raise SenderOutage("wrong key")
+
+
+@job(queue="default", payload=Nothing, owner="tests", time_limit=10, rate_key="smtp", name="tests.unlimited")
+def unlimited(_nothing: Nothing, _run: Run) -> None:
+    """Has a key and no rate."""
 
 
 def find(job_id: str) -> Job:
@@ -185,3 +190,27 @@ def test_holding_back_leaves_a_running_job_alone(database: str, broker: str) -> 
         ledger.claim(connection, job_id, worker="w", lease=timedelta(seconds=30))
         assert not ledger.hold_back(connection, job_id, delay=timedelta(seconds=5))
     assert find(job_id).state == "running"
+
+
+def test_a_key_without_a_rate_waits_for_a_freeze_only(broker: str) -> None:
+    limit = Limit("smtp", None)
+    assert [limit.reserve(f"job-{number}") for number in range(100)] == [timedelta()] * 100
+    freeze("smtp", timedelta(seconds=30))
+    assert limit.reserve("job") > timedelta(seconds=28)
+
+
+@pytest.mark.parametrize(("kind", "state"), [(limited, "waiting"), (unlimited, "succeeded")])
+def test_without_the_redis_of_the_limits_only_jobs_with_a_rate_wait(
+    database: str, kind: JobType[Nothing], state: str
+) -> None:
+    job_id = enqueue(kind)
+    run_job(kind, job_id)
+    assert find(job_id).state == state
+
+
+def test_a_broker_that_is_no_redis_needs_one_for_rates(
+    database: str, configure: Callable[..., object]
+) -> None:
+    configure(DATABASE_URL=database, BROKER_URL="amqp://127.0.0.1:1", REDIS_URL="")
+    with pytest.raises(LimitsUnavailable, match="REDIS_URL"):
+        TEN_PER_SECOND.reserve("job")

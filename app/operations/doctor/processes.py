@@ -19,9 +19,7 @@ def broker(_system: System) -> Finding:
 
 def limits_server(system: System) -> Finding:
     """Limits that hold across workers are kept in a Redis."""
-    try:
-        _ = system.settings.limits_url
-    except ValueError:
+    if system.settings.limits_url is None:
         return error("limits need a Redis, and the broker is none", "REDIS_URL=redis://HOST:6379/0")
     if system.limits_redis is None:
         change = "REDIS_URL=redis://HOST:6379/0, or start it"

@@ -74,9 +74,8 @@ class System:
     @cached_property
     def limits_redis(self) -> inspection.RedisServer | None:
         """The one that keeps limits; the broker unless REDIS_URL names another."""
-        try:
-            url = self.settings.limits_url
-        except ValueError:
+        url = self.settings.limits_url
+        if url is None:
             return None
         return self.redis if url == self.settings.broker_url else _redis(url)
 
