@@ -5,11 +5,12 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from bench import door, drain, latency, memory, recovery, scale
+from bench import bulk, door, drain, latency, memory, recovery, scale
 from bench.stage import stage
 
 MEASUREMENTS = {
     "drain": drain.measure,
+    "bulk": bulk.measure,
     "door": door.measure,
     "latency": latency.measure,
     "memory": memory.measure,

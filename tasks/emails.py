@@ -41,7 +41,9 @@ def send_email(ref: DeliveryRef, run: Run) -> dict[str, Any]:
     max_retries=8,
     retry_backoff=60,
     retry_backoff_max=14_400,
-    time_limit=120,
+    # A hundred mails in one message, at a few seconds each if the server is slow.
+    batch_size=100,
+    time_limit=600,
     owner="support",
 )
 def send_newsletter(ref: DeliveryRef, run: Run) -> dict[str, Any]:

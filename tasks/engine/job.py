@@ -70,8 +70,8 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     queue: Queue
     default_priority: Priority
     # Always set, where Celery allows none.
-    time_limit: int  # type: ignore[assignment]
-    soft_time_limit: int  # type: ignore[assignment]
+    time_limit: int
+    soft_time_limit: int
     retry_policy: RetryPolicy
     owner: str
     batch_size: int
