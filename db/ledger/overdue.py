@@ -43,10 +43,12 @@ def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
         .order_by(jobs.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
+        # As a subquery PostgreSQL may run it once for each row, finding others every time, past the limit.
+        .cte("due")
     )
     taken = connection.execute(
         update(jobs)
-        .where(jobs.c.id.in_(due))
+        .where(jobs.c.id.in_(select(due.c.id)))
         .values(state=State.QUEUED, due_at=now(RELAY_LEASE), published_at=None)
         .returning(jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority, jobs.c.losses > 0)
     )
