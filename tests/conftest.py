@@ -34,8 +34,8 @@ from db.types import new_id
 from dev.services import valkey_answers, valkey_command
 from tasks.engine import publisher
 from tasks.engine.celery import app as celery
+from tests.support.databases import POSTGRES_URL
 
-POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 START_POSTGRES = "docker run -d -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres:17"
 # Port 1 (tcpmux) is not listened on anywhere.
 NOBODY = "127.0.0.1:1"

@@ -79,6 +79,14 @@ def test_the_longest_overdue_are_taken_first_and_come_in_order_of_arrival() -> N
     assert take(limit=2) == [newest]
 
 
+def test_no_more_is_taken_at_once_than_asked_for() -> None:
+    # PostgreSQL may run a subquery again for each row, and each time it finds others: it did with so many.
+    with transaction() as connection:
+        new = ledger.NewJob("tests.scripted", "default", {}, 1, created_by="token:1")
+        ledger.enqueue(connection, [new] * 2100, grace=timedelta())
+    assert [len(take(limit=1000)) for _ in range(4)] == [1000, 1000, 100, 0]
+
+
 def test_what_is_taken_tells_where_it_goes() -> None:
     job_id = add_job(type="emails.send_email", queue="email", priority="high")
     pass_time(job_id)
