@@ -1,4 +1,4 @@
-"""What operators do to queues, jobs and dead letters, from the API, the console and the command line alike.
+"""What operators do to queues, batches, jobs and dead letters, from the API, the console and the command line alike.
 
 Each act is one transaction that also writes the audit log. Jobs that become due again are published by the
 relay within half a second.
@@ -15,7 +15,7 @@ from app.reading.visible import NotFound, is_id
 from config.queues import Queue
 from db import ledger
 from db.engine import reading, transaction
-from db.models import DeadLetter, Job
+from db.models import Batch, DeadLetter, Job
 from tasks.dead_letters import Ramp, start_ramp
 from tasks.engine.job import JOBS
 from tasks.engine.pauses import forget_pauses
@@ -37,6 +37,28 @@ def cancel_job(job_id: str, *, actor: str) -> str:
             details = {"before": before.state, "after": after}
             ledger.audit(connection, actor=actor, action="job.cancelled", target=job_id, details=details)
     return after
+
+
+def cancel_batch(batch_id: str, *, actor: str) -> int:
+    """Cancel what is unfinished of it; returns how many jobs that is. Raises NotFound.
+
+    What runs stops at its next checkpoint. The audit log keeps it when the actor is not who submitted the batch.
+    """
+    with reading() as session:
+        batch = session.get(Batch, batch_id) if is_id(batch_id) else None
+    if batch is None:
+        raise NotFound(batch_id)
+    if batch.created_by != actor:
+        with transaction() as connection:
+            details = {"kind": batch.kind, "total": batch.total}
+            ledger.audit(connection, actor=actor, action="batch.cancelled", target=batch_id, details=details)
+    count = 0
+    while True:
+        with transaction() as connection:
+            asked = ledger.cancel_some(connection, batch_id)
+        if not asked:
+            return count
+        count += asked
 
 
 def pause_queue(name: str, *, actor: str) -> bool:

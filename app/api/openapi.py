@@ -53,6 +53,15 @@ def document() -> dict[str, Any]:
                 "post": _operation("cancelJob", "Cancel a job", _answer(200, "Job"), (404,), path=True)
             },
             **_things("batch", "batches", "BatchWithJobs"),
+            "/batches/{id}/cancel": {
+                "post": _operation(
+                    "cancelBatch",
+                    "Cancel what is unfinished of a batch",
+                    _answer(200, "BatchWithJobs"),
+                    (404,),
+                    path=True,
+                )
+            },
             **_dead_letters(),
             **_queues(),
             "/openapi.json": {

@@ -109,11 +109,12 @@ _BATCH: Schema = {
     "id": _ID,
     "kind": _TEXT,
     "created_at": _TIME,
+    "completed_at": _or_null(_TIME | {"description": "When the last job became final"}),
     "total": _NUMBER,
     "counts": _object({state.value: _NUMBER for state in State}),
     "progress": _PERCENT,
     "done": {"type": "boolean"},
-    "links": _object({"self": _PLACE, "events": _PLACE}),
+    "links": _object(dict.fromkeys(("self", "events", "cancel"), _PLACE), optional=("cancel",)),
 }
 
 _QUEUE = _object(

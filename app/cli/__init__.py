@@ -2,6 +2,7 @@
 
 from flask import Flask
 
+from app.cli.batches import batches
 from app.cli.dead_letters import dead_letters
 from app.cli.doctor import doctor_command
 from app.cli.jobs import jobs
@@ -12,5 +13,14 @@ from app.cli.tokens import tokens
 
 def register(app: Flask) -> None:
     """Add the commands to `app`."""
-    for command in (migrate_command, relay_command, doctor_command, tokens, jobs, dead_letters, queues):
+    for command in (
+        migrate_command,
+        relay_command,
+        doctor_command,
+        tokens,
+        jobs,
+        batches,
+        dead_letters,
+        queues,
+    ):
         app.cli.add_command(command)

@@ -34,7 +34,7 @@ def in_one_line(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except (NotFound, JobNotFound):
-        raise click.ClickException("There is no job with this id.") from None
+        raise click.ClickException("There is nothing with this id.") from None
     except LetterNotFound:
         raise click.ClickException("There is no dead letter with this id.") from None
     except (AlreadyResolved, WrongResolution) as error:

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from flask import render_template, request
+from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from app import operators
 from app.pages.blueprint import pages
 from app.pages.words import batch_title, member_names, standing
 from app.reading.batches import find_batch
@@ -38,3 +39,12 @@ def batch_json(batch_id: str) -> dict[str, Any]:
 def batch_events(batch_id: str) -> Response:
     """Server-sent events until every job is final."""
     return event_stream(events_of(batch_id, page_viewer(), request.headers.get("Last-Event-ID"), root=""))
+
+
+@pages.post("/batches/<batch_id>/cancel")
+def cancel_batch(batch_id: str) -> Response:
+    """Cancel what is unfinished of it, and show what became of that."""
+    visitor = page_viewer()
+    found = find_batch(batch_id, visitor)
+    operators.cancel_batch(found.id, actor=visitor.identity)
+    return redirect(url_for("pages.batch", batch_id=found.id), 303)

@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 from app.reading.jobs import API, JobView, iso, job_views
 from app.reading.visible import visible
 from app.security import Viewer
+from db import ledger
 from db.engine import reading
 from db.models import Batch, Job
-from db.models.jobs import FINAL, State
+from db.models.jobs import FINAL
 
 # A newsletter has tens of thousands of jobs; nobody looks at them one by one.
 SHOWN_JOBS = 200
@@ -28,6 +29,7 @@ class BatchView:
     id: str
     kind: str
     created_at: datetime
+    completed_at: datetime | None
     total: int
     counts: dict[str, int]
     jobs: list[JobView]
@@ -54,11 +56,16 @@ class BatchView:
             "id": self.id,
             "kind": self.kind,
             "created_at": iso(self.created_at),
+            "completed_at": iso(self.completed_at),
             "total": self.total,
             "counts": self.counts,
             "progress": self.progress,
             "done": self.done,
-            "links": {"self": own, "events": f"{own}/events"},
+            "links": {
+                "self": own,
+                "events": f"{own}/events",
+                **({} if self.done else {"cancel": f"{own}/cancel"}),
+            },
         }
 
 
@@ -72,11 +79,17 @@ def find_batch(batch_id: str, viewer: Viewer) -> BatchView:
 
 def batch_view(session: Session, row: Batch, jobs: list[JobView]) -> BatchView:
     """The row with its counts as they are now."""
-    return BatchView(row.id, row.kind, row.created_at, row.total, batch_counts(session, row.id), jobs)
+    counts = batch_counts(session, row.id)
+    done = sum(counts[state] for state in FINAL) >= row.total
+    completed_at = row.completed_at or (_last_end(session, row.id) if done else None)
+    return BatchView(row.id, row.kind, row.created_at, completed_at, row.total, counts, jobs)
 
 
 def batch_counts(session: Session, batch_id: str) -> dict[str, int]:
     """How many of its jobs are in each state; every state is there."""
-    by_state = select(Job.state, func.count()).where(Job.batch_id == batch_id).group_by(Job.state)
-    found: dict[str, int] = dict(session.execute(by_state).all())
-    return {state.value: found.get(state, 0) for state in State}
+    return ledger.tally(session.connection(), batch_id)
+
+
+def _last_end(session: Session, batch_id: str) -> datetime | None:
+    """Only a batch that something comes after has its completion in its row."""
+    return session.scalar(select(func.max(Job.finished_at)).where(Job.batch_id == batch_id))

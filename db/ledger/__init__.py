@@ -1,8 +1,9 @@
 """Every change of a job's state, and nothing else. No function commits: the caller's transaction does."""
 
+from db.ledger.batches import await_batch, cancel_some, complete_batches, open_batch, tally
 from db.ledger.cancel import cancel, cancel_requested
 from db.ledger.effects import begin_effect, doubt_effect, forget_effect, record_receipt
-from db.ledger.enqueue import PUBLISH_GRACE, NewJob, enqueue, open_batch
+from db.ledger.enqueue import PUBLISH_GRACE, NewJob, enqueue
 from db.ledger.errors import (
     AlreadyResolved,
     EffectUnknown,
@@ -55,14 +56,17 @@ __all__ = [
     "Unclaimed",
     "WrongResolution",
     "audit",
+    "await_batch",
     "begin_effect",
     "bind",
     "bury",
     "cancel",
     "cancel_requested",
+    "cancel_some",
     "checkpoint",
     "claim",
     "claim_many",
+    "complete_batches",
     "discard",
     "discard_some",
     "doubt_effect",
@@ -97,5 +101,6 @@ __all__ = [
     "stop",
     "take_once",
     "take_overdue",
+    "tally",
     "why_unclaimed",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert
 
-from db.ledger.tables import batches, jobs
+from db.ledger.tables import jobs
 from db.models.jobs import State
 from db.types import new_id, now
 
@@ -40,13 +40,6 @@ def enqueue(connection: Connection, new: Sequence[NewJob], *, grace: timedelta =
         if rows:
             connection.execute(_PARKED if parked else _READY.values(due_at=now(grace)), rows)
     return ids
-
-
-def open_batch(connection: Connection, *, kind: str, total: int, created_by: str) -> str:
-    """Insert a batch that `total` jobs will name, and return its id."""
-    id_ = new_id()
-    connection.execute(insert(batches).values(id=id_, kind=kind, total=total, created_by=created_by))
-    return id_
 
 
 _READY = insert(jobs).values(state=State.QUEUED)

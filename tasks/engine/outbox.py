@@ -1,6 +1,6 @@
 """One transaction for what a request stores and the jobs it asks for; messages go out after its commit."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,12 +17,14 @@ from db.engine import autocommit, get_engine
 from db.models import Base
 from tasks.engine.job import JobType, P
 from tasks.engine.pauses import paused_queues
+from tasks.engine.payload import Payload
 from tasks.engine.publisher import BrokerUnavailable, publisher
 from tasks.engine.wake import ring
 
 log = structlog.get_logger()
 
 Row = TypeVar("Row", bound=Base)
+Q = TypeVar("Q", bound=Payload)
 
 # Beyond this many the relay publishes, so that a request does not spend its half second on messages.
 _PUBLISH_AT_ONCE = 200
@@ -78,12 +80,25 @@ class UnitOfWork:
         return self._insert([new])[0]
 
     def enqueue_batch(
-        self, kind: str, members: Sequence[tuple[JobType[P], P]], *, first_goes_first: bool = False
+        self,
+        kind: str,
+        members: Sequence[tuple[JobType[P], P]],
+        *,
+        first_goes_first: bool = False,
+        on_complete: tuple[JobType[Q], Callable[[str], Q]] | None = None,
     ) -> list[JobHandle]:
-        """Put jobs into the ledger as one batch, in order; with `first_goes_first` the first has high priority."""
-        batch_id = ledger.open_batch(
-            self.session.connection(), kind=kind, total=len(members), created_by=self.created_by
-        )
+        """Put jobs into the ledger as one batch, in order; with `first_goes_first` the first has high priority.
+
+        `on_complete` is a job, and what makes its payload from the batch's id. It is enqueued once, when all
+        members are final, whatever became of each.
+        """
+        connection = self.session.connection()
+        batch_id = ledger.open_batch(connection, kind=kind, total=len(members), created_by=self.created_by)
+        if on_complete is not None:
+            then, payload_for = on_complete
+            ledger.await_batch(
+                connection, batch_id, _new_job(then, payload_for(batch_id), self.created_by, None)
+            )
         return self._insert(
             [
                 _new_job(

@@ -53,9 +53,10 @@ class Relay:
         log.info("relay.stopped")
 
     def tick(self) -> bool:
-        """Take back expired leases, publish one batch; True when there may be more to do at once."""
+        """Take back expired leases, complete batches, publish what is due; True when more may be due at once."""
         recover_expired()
         with transaction() as connection:
+            ledger.complete_batches(connection)
             due = ledger.take_overdue(connection, limit=_BATCH)
         if not due:
             return False

@@ -1,5 +1,6 @@
 """The commands: one line for an error, the token as the last word, every act in the audit log."""
 
+import io
 import json
 import os
 import subprocess
@@ -109,7 +110,7 @@ class TestJobs:
     @pytest.mark.parametrize("command", ["show", "cancel"])
     def test_an_unknown_job_is_one_line_and_exit_code_1(self, run: Run, command: str) -> None:
         result = run("jobs", command, "nothing")
-        assert (result.exit_code, result.output) == (1, "Error: There is no job with this id.\n")
+        assert (result.exit_code, result.output) == (1, "Error: There is nothing with this id.\n")
 
     def test_a_finished_job_cannot_be_cancelled(
         self, run: Run, submit: Callable[[], str], finish: Callable[[str], None]
@@ -153,6 +154,25 @@ class TestDeadLetters:
         assert run("dead-letters", "resolve", letter).exit_code == 2
         assert run("dead-letters", "replay", letter).exit_code == 1
         assert run("dead-letters", "resolve", letter, answer).output.startswith(said)
+
+
+class TestBatches:
+    def test_a_batch_is_shown_and_cancelled_once(
+        self, run: Run, client: Client, token: Callable[..., Headers]
+    ) -> None:
+        documents = {"analysis": "summary", "files": [(io.BytesIO(b"text"), "a.txt")]}
+        accepted = client.post("/api/v1/documents", data=documents, headers=token()).json
+        batch_id = accepted["batch"]["id"]
+        assert json.loads(run("batches", "show", batch_id, "--json").output)["counts"]["queued"] == 1
+        assert run("batches", "cancel", batch_id).output == "Cancelled, or about to stop: 1.\n"
+        assert run("batches", "cancel", batch_id).output == "All of its jobs had ended before.\n"
+        assert "completed_at" in run("batches", "show", batch_id).output
+        with reading() as session:
+            assert {entry.action for entry in session.query(AuditEntry)} == {"batch.cancelled"}
+
+    def test_an_unknown_batch_is_one_line(self, run: Run) -> None:
+        result = run("batches", "cancel", "nothing")
+        assert (result.exit_code, result.output) == (1, "Error: There is nothing with this id.\n")
 
 
 class TestQueues:

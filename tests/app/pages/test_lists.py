@@ -55,10 +55,26 @@ def test_a_batch_reloads_itself_without_scripts_until_it_is_done(
     assert visitor.client.get(f"{path}.json").json["done"] is True
 
 
-def test_nobody_else_sees_a_batch(visitor: Any, stranger: Any) -> None:
+def test_what_is_left_of_a_batch_is_cancelled_by_a_button_that_then_is_gone(
+    visitor: Any, jobs: Jobs, finish: Callable[..., None]
+) -> None:
+    path = visitor.send("documents", documents(3)).location
+    first, *_ = jobs()
+    finish(first.id)
+    token = visitor.see(path).value("input[name=csrf_token]")
+    assert visitor.client.post(f"{path}/cancel", data={"csrf_token": token}).status_code == 303
+    assert sorted(job.state for job in jobs()) == ["cancelled", "cancelled", "succeeded"]
+    page = visitor.see(path)
+    assert page.said("#standing") == "3 of 3 finished, 2 cancelled"
+    assert not page.css("#cancel")
+
+
+def test_nobody_else_sees_or_cancels_a_batch(visitor: Any, stranger: Any) -> None:
     path = visitor.send("documents", documents(2)).location
     for address in (path, f"{path}.json", f"{path}/events"):
         assert stranger.see(address).status == 404
+    token = stranger.hidden("documents")["csrf_token"]
+    assert stranger.client.post(f"{path}/cancel", data={"csrf_token": token}).status_code == 404
 
 
 def test_a_newcomer_is_told_what_will_be_listed_and_how_to_begin(visitor: Any) -> None:
