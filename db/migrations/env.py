@@ -3,7 +3,7 @@
 from typing import Literal
 
 from alembic import context
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Uuid
 
 from db.engine import get_engine
 from db.models import Base
@@ -12,7 +12,9 @@ from db.types import Instant
 
 def render_item(kind: str, item: object, _context: object) -> str | Literal[False]:
     """Name our own column type the way the migrations import it."""
-    return "Instant()" if kind == "type" and isinstance(item, Instant) else False
+    if kind == "type" and isinstance(item, Instant):
+        return "Instant()"
+    return "ID" if kind == "type" and isinstance(item, Uuid) else False
 
 
 def run(connection: Connection) -> None:

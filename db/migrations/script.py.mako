@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 from alembic import op
-from db.types import Instant
+from db.types import ID, Instant
 ${imports if imports else ""}
 
 revision: str = ${repr(up_revision)}

@@ -3,15 +3,14 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import JSON, MetaData, String, Uuid
+from sqlalchemy import JSON, MetaData, String
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-from db.types import Instant, new_id, now
+from db.types import ID, Instant, new_id, now
 
-# Text in Python, `uuid` on PostgreSQL.
-Id = Annotated[str, mapped_column(Uuid(as_uuid=False), primary_key=True, default=new_id)]
-Ref = Annotated[str, mapped_column(Uuid(as_uuid=False))]
+Id = Annotated[str, mapped_column(ID, primary_key=True, default=new_id)]
+Ref = Annotated[str, mapped_column(ID)]
 CreatedAt = Annotated[datetime, mapped_column(Instant, default=now())]
 # A Python None is SQL's NULL, not JSON's.
 _JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")

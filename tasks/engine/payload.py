@@ -40,9 +40,10 @@ class Payload(BaseModel):
 
     def dump(self) -> dict[str, Any]:
         """The payload as JSON data. Raises PayloadInvalid when it is too large to be references only."""
-        if len(self.model_dump_json().encode()) > MAX_PAYLOAD_BYTES:
+        data = self.model_dump(mode="json")
+        if len(json.dumps(data, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:
             raise PayloadInvalid(f"a payload holds ids and small options, at most {MAX_PAYLOAD_BYTES} bytes")
-        return self.model_dump(mode="json")
+        return data
 
 
 def _fields(error: ValidationError) -> str:

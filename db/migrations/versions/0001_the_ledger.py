@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-from db.types import Instant
+from db.types import ID, Instant
 
 revision: str = "0001"
 down_revision: str | None = None
@@ -32,7 +32,7 @@ def upgrade() -> None:
     """Apply."""
     op.create_table(
         "api_tokens",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("name", sa.String(length=80), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("scopes", sa.String(length=200), nullable=False),
@@ -44,7 +44,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "audit_log",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("at", Instant(), nullable=False),
         sa.Column("actor", sa.String(length=80), nullable=False),
         sa.Column("action", sa.String(length=40), nullable=False),
@@ -61,7 +61,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_audit_log_target"), "audit_log", ["target"], unique=False)
     op.create_table(
         "batches",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("kind", sa.String(length=40), nullable=False),
         sa.Column("created_by", sa.String(length=80), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
@@ -70,7 +70,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "email_deliveries",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("template", sa.String(length=60), nullable=False),
         sa.Column("to_email", sa.String(length=320), nullable=False),
         sa.Column("to_name", sa.String(length=300), nullable=False),
@@ -90,7 +90,7 @@ def upgrade() -> None:
     op.create_table(
         "idempotency_keys",
         sa.Column("key", sa.String(length=255), nullable=False),
-        sa.Column("job_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("job_id", ID, nullable=True),
         sa.Column("state", sa.String(length=8), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=True),
         sa.Column(
@@ -111,7 +111,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_idempotency_keys_job_id"), "idempotency_keys", ["job_id"], unique=False)
     op.create_table(
         "jobs",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("type", sa.String(length=80), nullable=False),
         sa.Column("queue", sa.String(length=40), nullable=False),
         sa.Column("priority", sa.String(length=6), nullable=False),
@@ -142,7 +142,7 @@ def upgrade() -> None:
         ),
         sa.Column("error_code", sa.String(length=80), nullable=True),
         sa.Column("error_message", sa.Text(), nullable=True),
-        sa.Column("batch_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("batch_id", ID, nullable=True),
         sa.Column("position", sa.Integer(), nullable=True),
         sa.Column("created_by", sa.String(length=80), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
@@ -192,8 +192,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "attempts",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("job_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("job_id", ID, nullable=False),
         sa.Column("number", sa.SmallInteger(), nullable=False),
         sa.Column("worker", sa.String(length=120), nullable=True),
         sa.Column("outcome", sa.String(length=20), nullable=False),
@@ -208,8 +208,8 @@ def upgrade() -> None:
     op.create_index(op.f("ix_attempts_job_id"), "attempts", ["job_id"], unique=False)
     op.create_table(
         "dead_letters",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("job_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("job_id", ID, nullable=True),
         sa.Column("type", sa.String(length=80), nullable=False),
         sa.Column("queue", sa.String(length=40), nullable=False),
         sa.Column("owner", sa.String(length=80), nullable=False),
@@ -238,13 +238,13 @@ def upgrade() -> None:
     op.create_index("ix_dead_letters_open", "dead_letters", ["resolution", "id"], unique=False)
     op.create_table(
         "stored_files",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("storage_key", sa.String(length=80), nullable=False),
         sa.Column("name", sa.String(length=255), nullable=False),
         sa.Column("media_type", sa.String(length=100), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
-        sa.Column("job_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("job_id", ID, nullable=True),
         sa.Column("created_by", sa.String(length=80), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -256,9 +256,9 @@ def upgrade() -> None:
     op.create_index(op.f("ix_stored_files_job_id"), "stored_files", ["job_id"], unique=False)
     op.create_table(
         "analyses",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("job_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("file_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("job_id", ID, nullable=False),
+        sa.Column("file_id", ID, nullable=False),
         sa.Column("analysis", sa.String(length=20), nullable=False),
         sa.Column("engine", sa.String(length=20), nullable=False),
         sa.Column("model", sa.String(length=80), nullable=False),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from alembic import op
 
-from db.types import Instant
+from db.types import ID, Instant
 
 revision: str = "0003"
 down_revision: str | None = "0002"
@@ -17,12 +17,12 @@ def upgrade() -> None:
     """Apply."""
     op.create_table(
         "newsletters",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("list_name", sa.String(length=60), nullable=False),
         sa.Column("subject", sa.String(length=200), nullable=False),
         sa.Column("html", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("batch_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("batch_id", ID, nullable=True),
         sa.Column("created_by", sa.String(length=80), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
         sa.ForeignKeyConstraint(
