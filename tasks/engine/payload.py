@@ -1,5 +1,6 @@
 """What a job is given: ids and small options, frozen and versioned."""
 
+import json
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
