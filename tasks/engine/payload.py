@@ -42,7 +42,7 @@ class Payload(BaseModel):
     def dump(self) -> dict[str, Any]:
         """The payload as JSON data. Raises PayloadInvalid when it is too large to be references only."""
         data = self.model_dump(mode="json")
-        if len(json.dumps(data, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:
+        if len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_PAYLOAD_BYTES:
             raise PayloadInvalid(f"a payload holds ids and small options, at most {MAX_PAYLOAD_BYTES} bytes")
         return data
 
