@@ -1,4 +1,4 @@
-"""`/console/newsletters`: write one, see whom it would reach, send it, and follow it."""
+"""`/console/newsletters`: write one, see whom it would reach, send it, follow it and stop it."""
 
 import json
 import uuid
@@ -14,12 +14,15 @@ from app.intake.newsletters import Issue, read_issue, submit_newsletter, subscri
 from app.intake.recipients import Recipients, decode, from_text
 from app.intake.refusals import Refused
 from app.intake.uploads import receive
+from app.operators import cancel_batch, pause_queue, resume_queue
 from app.pages.words import standing
 from app.reading.batches import find_batch
 from app.reading.events import batch_events, event_stream
+from app.reading.queues import pauses
 from app.reading.visible import NotFound
 from db.engine import reading
 from db.models import Batch, Newsletter
+from tasks.emails import send_newsletter
 
 _LATEST = 20
 _FIELDS = ("subject", "text", "html", "list_name")
@@ -62,6 +65,8 @@ def newsletter(batch_id: str) -> str:
         newsletter=row,
         batch=batch,
         standing=standing(batch),
+        pause=pauses().get(send_newsletter.queue),
+        queue=send_newsletter.queue,
         signature=json.dumps(batch.counts, separators=(",", ":")),
     )
 
@@ -76,6 +81,27 @@ def newsletter_json(batch_id: str) -> dict[str, Any]:
 def newsletter_events(batch_id: str) -> ResponseReturnValue:
     """Server-sent events until every job is final."""
     return event_stream(batch_events(batch_id, operator(), request.headers.get("Last-Event-ID"), root=""))
+
+
+@console.post("/newsletters/<batch_id>/pause")
+def pause_newsletter(batch_id: str) -> ResponseReturnValue:
+    """Let no newsletter's mail start: what can be paused is a queue, and they share one."""
+    pause_queue(send_newsletter.queue, actor=operator().identity)
+    return redirect(url_for("console.newsletter", batch_id=batch_id), 303)
+
+
+@console.post("/newsletters/<batch_id>/resume")
+def resume_newsletter(batch_id: str) -> ResponseReturnValue:
+    """Let them go on."""
+    resume_queue(send_newsletter.queue, actor=operator().identity)
+    return redirect(url_for("console.newsletter", batch_id=batch_id), 303)
+
+
+@console.post("/newsletters/<batch_id>/cancel")
+def cancel_newsletter(batch_id: str) -> ResponseReturnValue:
+    """Send no more of it; what is sent is sent."""
+    cancel_batch(batch_id, actor=operator().identity)
+    return redirect(url_for("console.newsletter", batch_id=batch_id), 303)
 
 
 def _uploaded() -> str:

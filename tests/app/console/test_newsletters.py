@@ -116,6 +116,20 @@ def test_ten_thousand_recipients_travel_in_the_page(step: Callable[..., Any]) ->
     assert jobs() == 10_000
 
 
+def test_a_running_newsletter_is_paused_resumed_and_cancelled_from_its_page(
+    step: Callable[..., Any], console: Console
+) -> None:
+    path = step("send", TYPED | {"recipients": "ada@example.test\nbob@example.test\n"}).location
+    assert console.act(f"{path}/pause").location == path
+    assert "by console:operator, with everything else in the queue email_bulk" in console.get(path).text
+    assert console.act(f"{path}/resume").location == path
+    assert "Paused" not in console.get(path).text
+    assert console.act(f"{path}/cancel").location == path
+    page = console.get(path).text
+    assert "2 of 2 finished, 2 cancelled" in page
+    assert 'id="cancel"' not in page
+
+
 def test_it_is_for_operators(stranger: Console) -> None:
     assert stranger.get("/newsletters").location == "/console/newsletters"
     assert stranger.get("/console/newsletters").location.startswith("/console/sign-in")
