@@ -87,7 +87,7 @@ def register(app: Flask) -> None:
 
 
 def _refused(error: Refused) -> Response:
-    return answer(error.status, error.message, code=error.code, errors=error.fields)
+    return answer(error.status, error.message, code=error.code, errors=error.fields, headers=error.headers)
 
 
 def _not_authenticated(_error: NotAuthenticated) -> Response:

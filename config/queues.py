@@ -22,6 +22,9 @@ class Priority(StrEnum):
     LOW = "low"
 
 
+# At the door, new work is refused when its queue has reached this share of QUEUE_MAX_DEPTH or QUEUE_MAX_AGE_SECONDS.
+FULL = {Priority.HIGH: 1.5, Priority.NORMAL: 1.0, Priority.LOW: 0.5}
+
 _RANK = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
 MAX_PRIORITY = 2
 

@@ -109,6 +109,8 @@ class Settings(BaseSettings):
 
     max_upload_bytes: int = 25 * 1024 * 1024
     lease_seconds: float = Field(default=30, gt=0)
+    queue_max_depth: int = Field(default=50_000, gt=0)
+    queue_max_age_seconds: float = Field(default=3600, gt=0)
     rate_email_bulk: Rated = Rate.parse("100/m")
     rate_anthropic: Rated = Rate.parse("50/m")
     retention_days: int = Field(default=30, gt=1)

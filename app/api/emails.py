@@ -15,12 +15,12 @@ from services.email.addresses import Mailbox
 
 
 class EmailBody(Body):
-    """Whom to send what, and when."""
+    """Whom to send what, and when. Without a priority it is the template's: high for a password reset, else normal."""
 
     template: str
     to: Mailbox
     context: dict[str, Any] = Field(default_factory=dict)
-    priority: Priority = Priority.NORMAL
+    priority: Priority | None = None
     send_at: AwareDatetime | None = None
 
 

@@ -21,7 +21,7 @@ _PROBLEMS = {
     413: "A file, the files together, or the body is too large.",
     415: "The body has another content type.",
     422: "A field is missing or wrong, or the Idempotency-Key stands for another request.",
-    503: "The database, storage or a live view is not available; see Retry-After.",
+    503: "The queue is full (`queue_full`), or the database, storage or a live view is not available; see Retry-After.",
 }
 
 

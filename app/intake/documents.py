@@ -50,6 +50,7 @@ def analyse_documents(
         uploads,
         [(media_type, _SUFFIXES[media_type]) for media_type in media_types],
         enqueue,
+        job=analyse_document,
         created_by=created_by,
         key=key,
         content={"kind": "documents", "analysis": wanted},

@@ -45,7 +45,9 @@ def send_contact(
             "contact", [(send_email, DeliveryRef(delivery_id=work.add(row).id)) for row in deliveries]
         )
 
-    return submit(enqueue, created_by=created_by, key=key, content={"kind": "contact", **notification})
+    return submit(
+        enqueue, job=send_email, created_by=created_by, key=key, content={"kind": "contact", **notification}
+    )
 
 
 def send_template(
@@ -62,7 +64,9 @@ def send_template(
 
     Raises Refused for an unknown template, a context that does not fit it, or a time more than a year away.
     """
-    variables = _checked(known_template(template), context, prefix="context.")
+    chosen = known_template(template)
+    variables = _checked(chosen, context, prefix="context.")
+    urgency = priority or (Priority.HIGH if chosen.urgent else None)
     content = {
         "kind": "email",
         "template": template,
@@ -76,9 +80,9 @@ def send_template(
     def enqueue(work: UnitOfWork) -> list[JobHandle]:
         delivery = work.add(_delivery(template, to, variables, created_by))
         ref = DeliveryRef(delivery_id=delivery.id)
-        return [work.enqueue(send_email, ref, priority=priority, run_at=run_at)]
+        return [work.enqueue(send_email, ref, priority=urgency, run_at=run_at)]
 
-    return submit(enqueue, created_by=created_by, key=key, content=content)
+    return submit(enqueue, job=send_email, priority=urgency, created_by=created_by, key=key, content=content)
 
 
 def known_template(name: str) -> Template:

@@ -6,7 +6,8 @@ from typing import Any
 from app.intake.submissions import Submission, submit
 from app.intake.uploads import Upload, shelve, unshelve
 from db.models import StoredFile
-from tasks.engine import JobHandle, UnitOfWork
+from tasks.engine import JobHandle, JobType, UnitOfWork
+from tasks.engine.job import P
 
 
 def submit_files(
@@ -14,6 +15,7 @@ def submit_files(
     kinds: Sequence[tuple[str, str]],
     enqueue: Callable[[UnitOfWork, list[StoredFile]], list[JobHandle]],
     *,
+    job: JobType[P],
     created_by: str,
     key: str | None,
     content: Mapping[str, Any],
@@ -41,7 +43,9 @@ def submit_files(
             ]
             return enqueue(work, rows)
 
-        submission = submit(add, created_by=created_by, key=key, content={**content, "files": digests})
+        submission = submit(
+            add, job=job, created_by=created_by, key=key, content={**content, "files": digests}
+        )
         if submission.repeated:
             unshelve(stored)
     return submission

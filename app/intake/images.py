@@ -36,6 +36,7 @@ def resize_images(
         uploads,
         [(picture.media_type, picture.format) for picture in pictures],
         enqueue,
+        job=resize_image,
         created_by=created_by,
         key=key,
         content={"kind": "images", **options.model_dump(mode="json")},

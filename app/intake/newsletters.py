@@ -76,7 +76,7 @@ def submit_newsletter(
         return handles
 
     content = {"kind": "newsletter", **issue.model_dump(), "recipients": _digest(recipients)}
-    return submit(enqueue, created_by=created_by, key=key, content=content)
+    return submit(enqueue, job=send_newsletter, created_by=created_by, key=key, content=content)
 
 
 def _delivery(newsletter_id: str, to: Mailbox, created_by: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 class Refused(Exception):
     """The request cannot be accepted; nothing was stored and no job exists.
 
-    `fields` maps every field at fault to its sentence; `field` and `message` are the first of them.
+    `fields` maps every field at fault to its sentence; `field` and `message` are the first of them. `retry_after`
+    is in seconds, for what may be accepted later.
     """
 
     def __init__(
@@ -19,13 +20,20 @@ class Refused(Exception):
         status: int = 422,
         field: str | None = None,
         fields: Mapping[str, str] | None = None,
+        retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.status = status
+        self.retry_after = retry_after
         self.fields = dict(fields or ({field: message} if field else {}))
         self.field = next(iter(self.fields), None)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the answer's headers say about it."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 def refuse_fields(code: str, reasons: Mapping[str, str], *, prefix: str = "") -> Refused:

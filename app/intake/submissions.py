@@ -10,11 +10,14 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.intake.admission import admit
 from app.intake.refusals import Refused
+from config.queues import Priority
 from db.engine import reading
 from db.ledger import KeyReused
 from db.models import Job
-from tasks.engine import JobHandle, UnitOfWork, unit_of_work
+from tasks.engine import JobHandle, JobType, UnitOfWork, unit_of_work
+from tasks.engine.job import P
 
 # Room for the submitter in the same column; visible ASCII, so that it can be a header and a log field.
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
@@ -36,13 +39,17 @@ class Submission:
 def submit(
     enqueue: Callable[[UnitOfWork], list[JobHandle]],
     *,
+    job: JobType[P],
+    priority: Priority | None = None,
     created_by: str,
     key: str | None,
     content: Mapping[str, Any],
 ) -> Submission:
     """Commit what `enqueue` adds, then publish its jobs. `content` is what the key's fingerprint is made of.
 
-    Raises Refused for a key that is no key or stands for other content, and CommitUnknown.
+    `job` and `priority` say what is added, for the door: a repeat of what was accepted before is answered however
+    full its queue is. Raises Refused for a full queue, for a key that is no key or stands for other content, and
+    CommitUnknown.
     """
     if key is not None and not _KEY.fullmatch(key):
         raise Refused(
@@ -55,7 +62,10 @@ def submit(
     try:
         with unit_of_work(created_by=created_by) as work:
             earlier = None if key is None else work.earlier(key, fingerprint(content))
-            handles = enqueue(work) if earlier is None else []
+            handles = []
+            if earlier is None:
+                admit(job.queue, priority or job.default_priority)
+                handles = enqueue(work)
             complete = True
     except KeyReused:
         raise Refused(

@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 
+from app.intake.admission import queue_pressure, write_refusals
 from app.operations.recent import durations, failed_attempts, jobs_by_state
 from app.reading.queues import backlogs, broker_messages, pauses
-from config.queues import Queue
+from config.queues import Priority, Queue
+from config.settings import get_settings
+from db import ledger
 from db.engine import reading
 from db.models import DeadLetter
 from db.models.jobs import FINAL, State
@@ -31,14 +35,16 @@ def exposition() -> tuple[bytes, str]:
 class LedgerFigures(Collector):
     """Every declared type has its series, at zero when there is nothing to count."""
 
-    def describe(self) -> list[GaugeMetricFamily]:
+    def describe(self) -> list[Metric]:
         """Nothing, so that registering reads nothing."""
         return []
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """Raises what the database raises."""
         yield from _unfinished()
         yield _paused()
+        yield from _pressure()
+        yield _refused()
         yield _dead_letters()
         yield from _last_hour()
         yield from _durations()
@@ -73,6 +79,37 @@ def _paused() -> GaugeMetricFamily:
     resting = pauses()
     for queue in Queue:
         family.add_metric((queue.value,), queue in resting)
+    return family
+
+
+def _pressure() -> Iterator[GaugeMetricFamily]:
+    settings, labels = get_settings(), ("queue",)
+    families = [
+        GaugeMetricFamily(
+            "queue_depth", "Jobs that wait for a worker, counted up to 1.5 limits.", labels=labels
+        ),
+        GaugeMetricFamily("queue_age_seconds", "Since its oldest message was published.", labels=labels),
+        GaugeMetricFamily("queue_depth_limit", "The depth at which new work is refused.", labels=labels),
+        GaugeMetricFamily("queue_age_limit_seconds", "The age at which new work is refused.", labels=labels),
+    ]
+    for queue in Queue:
+        found = queue_pressure(queue)
+        limits = (settings.queue_max_depth, settings.queue_max_age_seconds)
+        for family, figure in zip(families, (found.depth, found.age.total_seconds(), *limits), strict=True):
+            family.add_metric((queue.value,), figure)
+    yield from families
+
+
+def _refused() -> CounterMetricFamily:
+    family = CounterMetricFamily(
+        "submissions_refused", "Submissions that a full queue has refused.", labels=("queue", "priority")
+    )
+    write_refusals()
+    counts = {(queue.value, priority.value): 0 for queue in Queue for priority in Priority}
+    with reading() as session:
+        counts |= ledger.refused(session.connection())
+    for labels, count in counts.items():
+        family.add_metric(labels, count)
     return family
 
 

@@ -27,7 +27,7 @@ def submit_form(form: PageForm, send: Send) -> ResponseReturnValue:
         submission = _send(form, send)
     except Refused as refused:
         form.refuse(refused)
-        return render_home(form), refused.status
+        return render_home(form), refused.status, refused.headers
     return redirect(_page_of(submission), 303)
 
 

@@ -20,6 +20,7 @@ from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, re
 from db.ledger.outcome import Failure, bury, finish, finish_many, lose, park, release, stop
 from db.ledger.overdue import Due, mark_published, take_overdue
 from db.ledger.pauses import Pause, pause, pauses, put_back, resume
+from db.ledger.pressure import Pressure, count_refused, pressure, refused
 from db.ledger.reconcile import missing, publish_again, still_held
 from db.ledger.start import (
     Start,
@@ -51,6 +52,7 @@ __all__ = [
     "LetterNotFound",
     "NewJob",
     "Pause",
+    "Pressure",
     "Rewritten",
     "Start",
     "Unclaimed",
@@ -67,6 +69,7 @@ __all__ = [
     "claim",
     "claim_many",
     "complete_batches",
+    "count_refused",
     "discard",
     "discard_some",
     "doubt_effect",
@@ -85,9 +88,11 @@ __all__ = [
     "park",
     "pause",
     "pauses",
+    "pressure",
     "publish_again",
     "put_back",
     "record_receipt",
+    "refused",
     "release",
     "renew",
     "replay",

@@ -94,13 +94,15 @@ class Rendered:
 class Template:
     """One kind of mail: `<name>.html` and `<name>.txt`, and `subject`, a template of its own.
 
-    `automatic` mail tells other machines not to answer it (RFC 3834). `markup` are variables that are HTML.
+    `automatic` mail tells other machines not to answer it (RFC 3834). `markup` are variables that are HTML. For an
+    `urgent` one somebody waits before a screen, so it has high priority unless its sender says otherwise.
     """
 
     name: str
     subject: str
     variables: type[Variables]
     automatic: bool = False
+    urgent: bool = False
     markup: frozenset[str] = frozenset()
 
     def check(self, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ TEMPLATES = {
             "contact_acknowledgement", "We received your message", ContactAcknowledgement, automatic=True
         ),
         Template("welcome", "Welcome, {{ name }}", Welcome, automatic=True),
-        Template("password_reset", "Reset your password", PasswordReset, automatic=True),
+        Template("password_reset", "Reset your password", PasswordReset, automatic=True, urgent=True),
     )
 }
 
