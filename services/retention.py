@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, and_, delete, select
 
 from config.settings import get_settings
 from db.engine import reading, transaction
@@ -98,10 +98,19 @@ def _old_newsletters(kept: timedelta) -> Select[str]:
 
 
 def _expired_keys(kept: timedelta) -> Select[str]:
-    """Door keys by their own date; receipts of effects when nothing could ask for them any more."""
+    """Door keys by their own date, unique keys with their job, receipts of effects when nothing can ask for them."""
     settled = (IdempotencyKey.expires_at.is_(None), IdempotencyKey.state == "done")
+    theirs = select(Job.id).where(Job.id == IdempotencyKey.job_id).correlate(IdempotencyKey).exists()
+    # Reserved by nobody: no job of it is left.
+    left_over = (
+        IdempotencyKey.expires_at.is_(None),
+        IdempotencyKey.state == "reserved",
+        IdempotencyKey.created_at <= now(-kept),
+        ~theirs,
+    )
     return select(IdempotencyKey.key).where(
         (IdempotencyKey.expires_at <= now())
+        | and_(*left_over)
         | (settled[0] & settled[1] & (IdempotencyKey.created_at <= now(-2 * kept)))
     )
 

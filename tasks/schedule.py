@@ -12,7 +12,9 @@ from tasks.engine.recurring import Recurring
 from tasks.housekeeping import Nothing, tidy
 
 SCHEDULE = [
-    Recurring(name="tidy", cron="17 * * * *", timezone="UTC", job=tidy, payload=Nothing()),
+    Recurring(
+        name="tidy", cron="17 * * * *", timezone="UTC", job=tidy, payload=Nothing(), one_at_a_time=True
+    ),
     # One through each queue and minute: the only proof that somebody really consumes.
     *(
         Recurring(
@@ -23,6 +25,7 @@ SCHEDULE = [
             payload=CanaryRef(queue=queue),
             queue=queue,
             catch_up=timedelta(minutes=1),
+            one_at_a_time=True,
         )
         for queue in Queue
     ),

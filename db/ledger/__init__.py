@@ -35,6 +35,7 @@ from db.ledger.start import (
     why_unclaimed,
 )
 from db.ledger.strangers import set_aside
+from db.ledger.unique import Standing, replace_unique, take_unique
 
 __all__ = [
     "PUBLISH_GRACE",
@@ -54,6 +55,7 @@ __all__ = [
     "Pause",
     "Pressure",
     "Rewritten",
+    "Standing",
     "Start",
     "Unclaimed",
     "WrongResolution",
@@ -95,6 +97,7 @@ __all__ = [
     "refused",
     "release",
     "renew",
+    "replace_unique",
     "replay",
     "replay_some",
     "reserve",
@@ -106,6 +109,7 @@ __all__ = [
     "stop",
     "take_once",
     "take_overdue",
+    "take_unique",
     "tally",
     "why_unclaimed",
 ]

@@ -1,33 +1,27 @@
 """One transaction for what a request stores and the jobs it asks for; messages go out after its commit."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-import structlog
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from config.queues import Priority, Queue
+from config.settings import get_settings
 from db import ledger
-from db.engine import autocommit, get_engine
+from db.engine import get_engine
 from db.models import Base
 from tasks.engine.job import JobType, P
-from tasks.engine.pauses import paused_queues
 from tasks.engine.payload import Payload
-from tasks.engine.publisher import BrokerUnavailable, publisher
-from tasks.engine.wake import ring
-
-log = structlog.get_logger()
+from tasks.engine.sending import PUBLISH_AT_ONCE, publish_committed
 
 Row = TypeVar("Row", bound=Base)
 Q = TypeVar("Q", bound=Payload)
 
-# Beyond this many the relay publishes, so that a request does not spend its half second on messages.
-_PUBLISH_AT_ONCE = 200
+# The type and a prefix are in the same column.
+LONGEST_UNIQUE_KEY = 160
 
 
 @dataclass(frozen=True)
@@ -74,10 +68,20 @@ class UnitOfWork:
         priority: Priority | str | None = None,
         run_at: datetime | None = None,
         queue: Queue | None = None,
+        unique_key: str | None = None,
+        unique_for: timedelta = timedelta(),
+        replace: bool = False,
     ) -> JobHandle:
-        """Put one job into the ledger. `run_at` (with a time zone) parks it until then; `queue` overrides its own."""
+        """Put one job into the ledger. `run_at` (with a time zone) parks it until then; `queue` overrides its own.
+
+        `unique_key` names a business matter, and no person: while a job of this type with this key is unfinished,
+        and for `unique_for` after it succeeded, that job's handle is returned. With `replace` a job that has not
+        started gets this payload and time instead; one that runs is left, and another one is queued.
+        """
         new = _new_job(job, payload, self.created_by, priority, run_at=run_at, queue=queue)
-        return self._insert([new])[0]
+        if unique_key is None:
+            return self._insert([new])[0]
+        return self._insert_unique(new, unique_key, kept=unique_for, replace=replace)
 
     def enqueue_batch(
         self,
@@ -113,13 +117,36 @@ class UnitOfWork:
             ]
         )
 
-    def _insert(self, new: list[ledger.NewJob]) -> list[JobHandle]:
-        connection = self.session.connection()
-        grace = timedelta() if len(new) > _PUBLISH_AT_ONCE else ledger.PUBLISH_GRACE
-        ids = ledger.enqueue(connection, new, grace=grace)
+    def _insert_unique(
+        self, new: ledger.NewJob, unique_key: str, *, kept: timedelta, replace: bool
+    ) -> JobHandle:
+        if len(unique_key) > LONGEST_UNIQUE_KEY:
+            raise ValueError(f"a unique key has at most {LONGEST_UNIQUE_KEY} characters")
+        if kept and (replace or kept >= timedelta(days=get_settings().retention_days)):
+            raise ValueError("unique_for must be below RETENTION_DAYS, and means nothing with replace")
+        connection, key = self.session.connection(), f"unique:{new.type}:{unique_key}"
+        standing = (
+            ledger.replace_unique(connection, key, new)
+            if replace
+            else ledger.take_unique(connection, key, kept=kept)
+        )
+        if standing is None:
+            handle = self._insert([new])[0]
+            ledger.bind(connection, key, handle.id)
+            return handle
+        self._bind_door(standing.job_id)
+        self.outgoing += [standing.due] if standing.due else []
+        return JobHandle(standing.job_id, new.type, standing.batch_id)
+
+    def _bind_door(self, job_id: str) -> None:
         if self._unbound_key is not None:
-            ledger.bind(connection, self._unbound_key, ids[0])
+            ledger.bind(self.session.connection(), self._unbound_key, job_id)
             self._unbound_key = None
+
+    def _insert(self, new: list[ledger.NewJob]) -> list[JobHandle]:
+        grace = timedelta() if len(new) > PUBLISH_AT_ONCE else ledger.PUBLISH_GRACE
+        ids = ledger.enqueue(self.session.connection(), new, grace=grace)
+        self._bind_door(ids[0])
         self.outgoing += [
             ledger.Due(id_, job.type, job.queue, job.priority)
             for id_, job in zip(ids, new, strict=True)
@@ -139,28 +166,6 @@ def unit_of_work(*, created_by: str = "system") -> Iterator[UnitOfWork]:
         with session.begin():
             yield work
     publish_committed(work.outgoing)
-
-
-def publish_committed(jobs: Sequence[ledger.Due]) -> None:
-    """Send the messages of jobs whose rows are committed; leave what fails, or is too much, to the relay."""
-    # The jobs are accepted: a database that just went away must not turn that into an error. Without its word on
-    # pauses a message is sent that a worker will put back, and an unmarked job is only published once more.
-    resting: Container[str] = ()
-    with suppress(OperationalError, PoolTimeout):
-        resting = paused_queues()
-    jobs = [job for job in jobs if job.queue not in resting]
-    if not jobs:
-        return
-    if len(jobs) > _PUBLISH_AT_ONCE:
-        ring()
-        return
-    try:
-        publisher().publish(jobs)
-    except BrokerUnavailable as error:
-        log.warning("outbox.left_to_relay", jobs=len(jobs), reason=str(error))
-        return
-    with suppress(OperationalError, PoolTimeout), autocommit(durable=False) as connection:
-        ledger.mark_published(connection, [job.id for job in jobs])
 
 
 def _new_job(

@@ -25,7 +25,8 @@ class Recurring:
     """One line of the schedule. The expression is read in `timezone`, across changes of daylight saving time:
 
     a time that the clock skips is made up for right after the gap, one that comes twice runs once (as Debian's
-    cron does). Raises CronSimError or ZoneInfoNotFoundError for what is none, at import.
+    cron does). With `one_at_a_time` a slot whose predecessor's run has not ended adds none: after a pause or an
+    outage they do not come all at once. Raises CronSimError or ZoneInfoNotFoundError for what is none, at import.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Recurring:
     payload: Payload
     catch_up: timedelta = timedelta(hours=1)
     queue: Queue | None = None
+    one_at_a_time: bool = False
     zone: ZoneInfo = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,6 +64,7 @@ class Recurring:
         with unit_of_work() as work:
             if not ledger.take_once(work.session.connection(), key, lifetime=_REMEMBERED):
                 return False
-            work.enqueue(self.job, self.payload, queue=self.queue)
+            unique_key = self.name if self.one_at_a_time else None
+            work.enqueue(self.job, self.payload, queue=self.queue, unique_key=unique_key)
         log.info("schedule.enqueued", name=self.name, slot=slot.isoformat())
         return True

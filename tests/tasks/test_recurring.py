@@ -1,6 +1,7 @@
 """Recurring jobs: which slot is due, and that it runs once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -84,6 +85,17 @@ def test_the_next_slot_runs_again(database: str) -> None:
     assert hourly.run_latest(utc("2026-11-30 09:00:00"))
     assert not hourly.run_latest(utc("2026-11-30 09:30:00"))
     assert hourly.run_latest(utc("2026-11-30 10:00:00"))
+
+
+@pytest.mark.parametrize(("one_at_a_time", "jobs"), [(True, 1), (False, 2)])
+def test_a_slot_may_leave_out_its_run_while_the_last_one_has_not_ended(
+    database: str, one_at_a_time: bool, jobs: int
+) -> None:
+    hourly = replace(line("0 * * * *"), one_at_a_time=one_at_a_time)
+    for hour in (9, 10):
+        assert hourly.run_latest(utc(f"2026-11-30 {hour:02}:00:00"))
+    with reading() as session:
+        assert session.scalar(select(func.count()).select_from(Job)) == jobs
 
 
 def test_no_two_lines_of_the_schedule_share_a_name() -> None:
