@@ -24,6 +24,7 @@ FINAL = (State.SUCCEEDED, State.DEAD, State.CANCELLED)
 # Equal to being unfinished (see the check below), and the one form of it both databases can match to an index.
 _UNFINISHED = text("due_at IS NOT NULL")
 # The same for a batch's members, by the one column that no move but the last one touches.
+_MEMBER = text("batch_id IS NOT NULL")
 _UNFINISHED_MEMBER = text("finished_at IS NULL AND batch_id IS NOT NULL")
 _AWAITED = text("completed_at IS NULL AND on_complete IS NOT NULL")
 
@@ -103,7 +104,8 @@ class Job(Base):
             sqlite_where=_UNFINISHED,
             postgresql_where=_UNFINISHED,
         ),
-        Index("ix_jobs_batch", "batch_id", "position"),
+        # Most jobs are in no batch, and each index that PostgreSQL keeps for a row costs at each of its moves.
+        Index("ix_jobs_batch", "batch_id", "position", sqlite_where=_MEMBER, postgresql_where=_MEMBER),
         Index(
             "ix_jobs_batch_unfinished",
             "batch_id",

@@ -163,7 +163,14 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_jobs_batch_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
     )
-    op.create_index("ix_jobs_batch", "jobs", ["batch_id", "position"], unique=False)
+    op.create_index(
+        "ix_jobs_batch",
+        "jobs",
+        ["batch_id", "position"],
+        unique=False,
+        sqlite_where=sa.text("batch_id IS NOT NULL"),
+        postgresql_where=sa.text("batch_id IS NOT NULL"),
+    )
     op.create_index("ix_jobs_created_by", "jobs", ["created_by", "id"], unique=False)
     op.create_index(
         "ix_jobs_due",
