@@ -19,7 +19,7 @@ chaos: .venv/installed-dev ## Break everything while 2,000 jobs run, then accoun
 	@$(BIN)/python -m chaos $(ARGS)
 
 test: .venv/installed-dev lint ## Check and run every test
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/installed-dev ## Formatting, lint rules, the arrow between the folders, types
 	@$(BIN)/ruff format --check --quiet .
