@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,20 +93,26 @@ def reading() -> Iterator[Session]:
         yield session
 
 
-@cache
+_engines: dict[tuple[str, Use], Engine] = {}
+
+
 def _engine(url: str, use: Use) -> Engine:
-    return build_engine(url, use)
+    engine = _engines.get((url, use))
+    if engine is None:
+        # Of two threads that come at once both use the same; the other one's has not connected to anything.
+        engine = _engines.setdefault((url, use), build_engine(url, use))
+    return engine
 
 
 def dispose() -> None:
     """Close every pooled connection of this process."""
-    for use in Use:
-        _engine(get_settings().database_url, use).dispose()
-    _engine.cache_clear()
+    for engine in _engines.values():
+        engine.dispose()
+    _engines.clear()
 
 
 # The parent's sockets stay the parent's: a child starts with no engine and builds its own.
-os.register_at_fork(after_in_child=_engine.cache_clear)
+os.register_at_fork(after_in_child=_engines.clear)
 
 
 def _build_sqlite(url: str, use: Use) -> Engine:

@@ -15,7 +15,7 @@ from db import ledger
 from db.engine import autocommit, dispose, get_engine, reading, reading_engine, transaction
 from db.models import Job
 from tests.support.databases import on_both_databases
-from tests.support.ledger import add_job
+from tests.support.ledger import add_job, at_once
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,6 +60,12 @@ def test_an_error_rolls_back(database: str) -> None:
         insert_and_fail()
     with autocommit() as connection:
         assert connection.execute(text("SELECT count(*) FROM batches")).scalar_one() == 0
+
+
+def test_threads_that_come_at_once_share_one_engine(database: str) -> None:
+    for _ in range(20):
+        dispose()
+        assert len({id(engine) for engine in at_once(lambda _: get_engine(), times=8)}) == 1
 
 
 @on_both_databases
