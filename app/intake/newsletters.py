@@ -8,12 +8,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from sqlalchemy import Table, insert
 
 from app.intake.recipients import Recipients
-from app.intake.refusals import Refused, refuse_invalid
+from app.intake.refusals import Refused, refuse_fields, refuse_invalid
 from app.intake.submissions import Submission, submit
 from db.engine import reading
 from db.models import EmailDelivery, Newsletter
 from db.types import new_id
 from services.email.addresses import Mailbox
+from services.email.errors import TemplateBroken
 from services.email.fields import LongText, Title, one_line
 from services.email.newsletters import delivery_context
 from services.email.templates import NEWSLETTER
@@ -46,7 +47,11 @@ def read_issue(fields: dict[str, str]) -> Issue:
 
 
 def subscribed(issue: Issue, recipients: Recipients) -> list[Mailbox]:
-    """The recipients that have not left the list. They are asked again right before sending."""
+    """The recipients that have not left the list. They are asked again right before sending.
+
+    Raises Refused when the issue cannot be rendered: each recipient's job would fail for it.
+    """
+    _refuse_broken(issue)
     subscriptions = [Subscription.of(each.email, issue.list_name) for each in recipients.mailboxes]
     with reading() as session:
         gone = ended(session, subscriptions)
@@ -60,7 +65,7 @@ def subscribed(issue: Issue, recipients: Recipients) -> list[Mailbox]:
 def submit_newsletter(
     issue: Issue, recipients: Recipients, *, created_by: str, key: str | None = None
 ) -> Submission:
-    """Send `issue` to everybody who is still subscribed. Raises Refused when nobody is."""
+    """Send `issue` to everybody who is still subscribed. Raises Refused when nobody is, or its HTML is broken."""
     mailboxes = subscribed(issue, recipients)
 
     def enqueue(work: UnitOfWork) -> list[JobHandle]:
@@ -77,6 +82,20 @@ def submit_newsletter(
 
     content = {"kind": "newsletter", **issue.model_dump(), "recipients": _digest(recipients)}
     return submit(enqueue, job=send_newsletter, created_by=created_by, key=key, content=content)
+
+
+def _refuse_broken(issue: Issue) -> None:
+    link = "https://unsubscribe.example/one-of-a-kind"
+    words = issue.model_dump(include={"subject", "html", "text"})
+    try:
+        rendered = NEWSLETTER.render(words | {"unsubscribe_url": link})
+    except TemplateBroken:
+        reason = "holds a style that is no CSS; each has to read like color: red"
+        raise refuse_fields("newsletter_invalid", {"html": reason}) from None
+    # A comment or a script that is never closed swallows the link, and what is swallowed is given no style.
+    if f'href="{link}" style=' not in rendered.html:
+        reason = "leaves a comment or an element open, which hides the link to unsubscribe"
+        raise refuse_fields("newsletter_invalid", {"html": reason})
 
 
 def _delivery(newsletter_id: str, to: Mailbox, created_by: str) -> dict[str, Any]:

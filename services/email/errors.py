@@ -55,7 +55,7 @@ class UnknownTemplate(Permanent):
 
 
 class TemplateBroken(Permanent):
-    """A template of ours cannot be rendered: a bug to be deployed away, not to be retried."""
+    """A template, or the markup it was given, cannot be rendered: to be mended, not to be retried."""
 
     code = "template_broken"
 

@@ -118,7 +118,7 @@ class Template:
         raise BadContext(problems)
 
     def render(self, context: Mapping[str, Any]) -> Rendered:
-        """Subject and bodies. Raises BadContext, or TemplateBroken when the template is at fault."""
+        """Subject and bodies. Raises BadContext, or TemplateBroken when the template or its markup is at fault."""
         values = self.check(context) | {"site_url": get_settings().public_url}
         trusted = {name: Markup(values[name]) for name in self.markup}  # noqa: S704  # see Newsletter
         try:
@@ -127,7 +127,7 @@ class Template:
             subject = _line(self.subject).render(values)
         except jinja2.TemplateError as error:
             raise TemplateBroken(f"{self.name} cannot be rendered") from error
-        return Rendered(subject=" ".join(subject.split()), html=_INLINER.inline(html), text=text)
+        return Rendered(subject=" ".join(subject.split()), html=_inlined(html), text=text)
 
 
 def get_template(name: str) -> Template:
@@ -157,6 +157,15 @@ NEWSLETTER = Template("newsletter", "{{ subject }}", Newsletter, markup=frozense
 @cache
 def _line(source: str) -> jinja2.Template:
     return _TEXT.from_string(source)
+
+
+def _inlined(html: str) -> str:
+    try:
+        return _INLINER.inline(html)
+    except css_inline.InlineError:
+        pass
+    # Outside the except block: the inliner's error may quote the markup and must not be chained.
+    raise TemplateBroken("a style in the markup is no CSS")
 
 
 def _reason(kind: str, message: str) -> str:

@@ -200,6 +200,35 @@ def test_what_cannot_be_sent_is_refused_and_nothing_is_stored(
     assert (count(Job), count(EmailDelivery), count(Newsletter)) == (0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<p style="x">hi</p>',
+        '<p style="{{x}}">hi</p>',
+        '<p style="color:red; font">hi</p>',
+        '<p style="width=100">hi</p>',
+        "<!-- x",
+        "<style>p{",
+        "<script>",
+    ],
+)
+def test_html_that_no_recipient_could_be_sent_is_refused_and_nothing_is_stored(
+    send: Callable[..., Any], html: str
+) -> None:
+    for body in (newsletter(ADA, html=html), upload("email\nada@example.test", html=html)):
+        response = send(body)
+        assert (response.status_code, response.json["code"]) == (422, "newsletter_invalid")
+        assert [fault["field"] for fault in response.json["errors"]] == ["html"]
+    assert (count(Job), count(EmailDelivery), count(Newsletter)) == (0, 0, 0)
+
+
+def test_html_with_comments_and_styles_of_its_own_is_sent(send: Callable[..., Any]) -> None:
+    html = (
+        "<html><style>a { color: red }</style><!-- x --><!--[if mso]><p><![endif]--><div style='width: 1px'>"
+    )
+    assert send(newsletter(ADA, html=html)).status_code == 202
+
+
 def test_the_lines_are_told_when_no_recipient_is_valid(send: Callable[..., Any]) -> None:
     response = send(upload("email,name\n" + "nobody,\n" * 13))
     (fault,) = response.json["errors"]

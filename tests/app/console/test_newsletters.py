@@ -92,6 +92,8 @@ def test_changing_it_brings_back_all_that_was_typed(step: Callable[..., Any]) ->
         ({"subject": " "}, "subject"),
         ({"text": ""}, "text"),
         ({"html": ""}, "html"),
+        ({"html": '<p style="x">Hello</p>'}, "html"),
+        ({"html": "<!-- Hello"}, "html"),
         ({"list_name": ""}, "list_name"),
         ({"recipients": ""}, "recipients"),
         ({"recipients": "nobody"}, "recipients"),

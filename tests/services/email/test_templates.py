@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.email.errors import BadContext, UnknownTemplate
+from services.email.errors import BadContext, TemplateBroken, UnknownTemplate
 from services.email.templates import NEWSLETTER, TEMPLATES, get_template
 
 HOSTILE = "<img src=x onerror=alert(1)> {{ 7*7 }} {{ config }} {% for %}"
@@ -138,6 +138,15 @@ def test_styles_are_inlined_and_nothing_is_read_or_fetched_for_them(tmp_path: Pa
     rendered = NEWSLETTER.render(NEWS | {"html": f"{links}<h2>Hi</h2>"})
     assert "<h2>Hi</h2>" in rendered.html
     assert 'style="margin: 0' in rendered.html
+
+
+@pytest.mark.parametrize("style", ["secret", "{{secret}}", "color:red; secret", "width=100"])
+def test_a_style_that_is_no_css_is_for_good_and_not_quoted(style: str) -> None:
+    with pytest.raises(TemplateBroken) as caught:
+        NEWSLETTER.render(NEWS | {"html": f'<p style="{style}">Hello</p>'})
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
