@@ -9,14 +9,14 @@ from services.documents.analyse import analyse
 from services.documents.analyses import AnalysisKind
 from services.documents.extract import extract
 from services.storage import storage
-from tasks.engine import Payload, Run, job, unit_of_work
+from tasks.engine import Id, Payload, Run, job, unit_of_work
 from tasks.files import load_file
 
 
 class DocumentRef(Payload):
     """The uploaded document and the question."""
 
-    file_id: str
+    file_id: Id
     analysis: AnalysisKind
 
 

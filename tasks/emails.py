@@ -5,13 +5,13 @@ from typing import Any
 from services.email.compose import compose
 from services.email.mailer import mailer
 from services.email.newsletters import UNSUBSCRIBED, compose_newsletter
-from tasks.engine import Payload, Run, job
+from tasks.engine import Id, Payload, Run, job
 
 
 class DeliveryRef(Payload):
     """The delivery to hand over; who and what stands in its row."""
 
-    delivery_id: str
+    delivery_id: Id
 
 
 @job(

@@ -7,14 +7,14 @@ from db.models import StoredFile
 from services.images.options import ResizeOptions
 from services.images.resize import Rendition, resize
 from services.storage import storage
-from tasks.engine import Payload, Run, job
+from tasks.engine import Id, Payload, Run, job
 from tasks.files import keep, load_file
 
 
 class PictureRef(Payload):
     """The uploaded picture and what to make of it."""
 
-    file_id: str
+    file_id: Id
     options: ResizeOptions
 
 

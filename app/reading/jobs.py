@@ -148,7 +148,7 @@ def job_views(session: Session, rows: Sequence[Job]) -> list[JobView]:
     """The rows as they are shown, in order, with one more query for the names of their files."""
     sources = [str(row.payload.get("file_id", "")) for row in rows]
     names: dict[str, str] = {}
-    if wanted := {source for source in sources if source}:
+    if wanted := {source for source in sources if is_id(source)}:
         named = select(StoredFile.id, StoredFile.name).where(StoredFile.id.in_(wanted))
         names = {file.id: file.name for file in session.execute(named)}
     return [_view(row, names.get(source)) for row, source in zip(rows, sources, strict=True)]

@@ -1,12 +1,15 @@
 """What a job is given: ids and small options, frozen and versioned."""
 
 import json
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 # A payload is read by the worker and by people; a larger one holds contents, not references.
 MAX_PAYLOAD_BYTES = 4096
+
+# The id of a row. PostgreSQL refuses to compare an id with any other text, so none may be stored.
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 
 
 class PayloadTooNew(Exception):

@@ -113,3 +113,13 @@ def test_an_unknown_letter_is_404(client: Client, token: Callable[..., Headers],
     method, headers = ("POST" if call else "GET"), token("operate")
     response = client.open(f"{LETTERS}/{id_}{call}", method=method, json=body, headers=headers)
     assert response.status_code == 404
+
+
+@pytest.mark.parametrize("text", ["zz", "", "{018f3c5e-0d4b-7c3a-9b1e-2f6a7c8d9e0f}", "1\n"])
+def test_a_payload_whose_id_is_none_is_422_and_names_the_field(
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str], text: str
+) -> None:
+    headers, path = token("operate"), f"{LETTERS}/{letter()}/replay"
+    response = client.post(path, json={"payload": {"delivery_id": text}}, headers=headers)
+    assert response.status_code == 422
+    assert [error["field"] for error in response.json["errors"]] == ["payload.delivery_id"]

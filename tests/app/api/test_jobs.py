@@ -9,6 +9,8 @@ import pytest
 from db.engine import reading
 from db.models import AuditEntry
 from db.types import new_id
+from tests.support.databases import on_both_databases
+from tests.support.ledger import add_job
 from tests.support.web import Client
 
 Headers = dict[str, str]
@@ -105,6 +107,15 @@ def test_files_in_a_result_are_addresses_and_pictures_tell_what_they_save(
         {"file_id": file_id, "bytes": 4, "url": f"/files/{file_id}", "bytes_saved": 6}
     ]
     assert job["links"]["files"] == [f"/files/{file_id}"] * 2
+
+
+@on_both_databases
+@pytest.mark.parametrize("file_id", ["zz", "", 5, None])
+def test_a_stored_payload_whose_id_is_none_hides_no_job(
+    client: Client, token: Callable[..., Headers], file_id: object
+) -> None:
+    job_id = add_job(type="images.resize_image", queue="images", payload={"file_id": file_id})
+    assert client.get(f"/api/v1/jobs/{job_id}", headers=token("operate")).status_code == 200
 
 
 def test_a_batch_counts_its_jobs_by_state(

@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it publishes no types
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from db.types import new_id
 from tests.support.console import PASSWORD, USERNAME
 from tests.support.ledger import add_job, bury_job, job_row
 from tests.support.ledger import letters as letter_rows
@@ -62,7 +63,7 @@ def test_every_button_does_what_it_says(page: Page, letters: Letters) -> None:
     page.get_by_role("button", name="Save and queue it again").click()
     expect(page.get_by_role("textbox", name="Payload")).to_have_value('{"delivery_id": 5}')
     expect(page.get_by_text("Delivery id must be a valid string.")).to_be_visible()
-    page.get_by_role("textbox", name="Payload").fill('{"delivery_id": "new"}')
+    page.get_by_role("textbox", name="Payload").fill(f'{{"delivery_id": "{new_id()}"}}')
     page.get_by_role("button", name="Save and queue it again").click()
     expect(page.get_by_role("status")).to_have_text("Queued again, with the new payload.")
 
