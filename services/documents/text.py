@@ -20,6 +20,10 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\x1b"))
 # A stray NUL is damage; random bytes hold about one control character in nine.
 _BINARY_SHARE = 0.05
 _SAMPLE = 64 * 1024
+_ASCII = bytes(range(128))
+# A handful of spoilt bytes, or a small share of all that is beyond ASCII, is damage and no other encoding.
+_FEW_SPOILT = 5
+_SPOILT_SHARE = 0.01
 # Four bytes is the longest character of any encoding met here.
 _MOST_BYTES = MOST_CHARACTERS * 4
 
@@ -49,11 +53,25 @@ def decode(data: bytes) -> str:
         # Not final: the read limit may cut the last character in half.
         return codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:
-        return data.decode(_guess(data), "replace")
+        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+        return text if _is_damaged_utf8(data, text) else data.decode(_guess(data), "replace")
+
+
+def _is_damaged_utf8(data: bytes, text: str) -> bool:
+    """Whether `text`, `data` as UTF-8, was that before some of its bytes were spoilt.
+
+    Text in another encoding hardly ever holds a valid sequence of UTF-8 beyond ASCII.
+    """
+    spoilt = text.count("\ufffd") - data.count("\ufffd".encode())
+    valid = len(text) - len(text.encode("ascii", "ignore")) - spoilt
+    return spoilt <= min(valid, _FEW_SPOILT) or spoilt < valid * _SPOILT_SHARE
 
 
 def _guess(data: bytes) -> str:
-    best = charset_normalizer.from_bytes(data[:_SAMPLE]).best()
+    beyond_ascii = len(data) - len(data.lstrip(_ASCII))
+    # A sample of ASCII alone would tell nothing about the rest.
+    start = 0 if beyond_ascii < _SAMPLE else beyond_ascii
+    best = charset_normalizer.from_bytes(data[start : start + _SAMPLE]).best()
     if best is None:
         raise UnsupportedDocument("the text is in no known encoding")
     # Short samples fit several Windows code pages equally well; the Western one is by far the most common.

@@ -112,6 +112,32 @@ def test_broken_utf8_still_becomes_text() -> None:
     assert "good" in extract(io.BytesIO(b"good \xed\xa0\x80\xff text, " * 40), "a.txt").text
 
 
+SPOKEN = "Café, русский, 日本語, naïve. "
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Café ".encode() + b"\xff",
+        SPOKEN.encode() + b"\xff",
+        b"\xe9" + SPOKEN.encode(),
+        b"ascii " * 12_000 + SPOKEN.encode() * 50 + b"\xff",
+        SPOKEN.encode() * 500 + b"\xff" * 40,
+    ],
+    ids=["one and one", "end", "start", "after much ascii", "under a hundredth"],
+)
+def test_a_few_spoilt_bytes_leave_the_rest_of_utf8_as_it_was(content: bytes) -> None:
+    text = extract(io.BytesIO(content), "a.txt").text
+    assert "Café" in text
+    assert text.count("Café") == content.count("Café".encode())
+    assert text.count("日本語") == content.count("日本語".encode())
+
+
+def test_another_encoding_is_recognised_after_much_ascii() -> None:
+    content = b"ascii " * 12_000 + "Café Grün, Größe 5 µm. ".encode("latin-1") * 20
+    assert extract(io.BytesIO(content), "a.txt").text.count("Café Grün, Größe 5 µm.") == 20
+
+
 RTF = (
     r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Cyrillic;}}"
     r"{\field{\*\fldinst HYPERLINK \"http://example.com\"}{\fldrslt link}} \f1 \'cf\'f0\'e8 \f0 na\u239?ve "
