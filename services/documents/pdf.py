@@ -23,6 +23,7 @@ def read(stream: BinaryIO) -> Reading:
     DocumentBroken when pdfium cannot repair it.
     """
     with _pdfium:
+        _forget_last_error()
         try:
             document = pdfium.PdfDocument(stream.read())
         except pdfium.PdfiumError as error:
@@ -35,6 +36,14 @@ def read(stream: BinaryIO) -> Reading:
             raise DocumentBroken("a page of the PDF is damaged") from error
         finally:
             document.close()
+
+
+def _forget_last_error() -> None:
+    """pdfium keeps its last error when a document loads without a page, and that would be named as the reason.
+
+    Nothing resets it but another error: that of a document without a byte is a matter of format.
+    """
+    raw.FPDF_LoadMemDocument64(b"", 0, None)
 
 
 def _read_pages(document: pdfium.PdfDocument) -> Reading:

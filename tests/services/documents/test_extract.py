@@ -138,6 +138,15 @@ def test_another_encoding_is_recognised_after_much_ascii() -> None:
     assert extract(io.BytesIO(content), "a.txt").text.count("Café Grün, Größe 5 µm.") == 20
 
 
+def test_a_pdf_is_not_blamed_for_the_one_before_it(read_sample: ReadSample) -> None:
+    for name, error in (
+        ("encrypted_user_password_rc4.pdf", errors.PasswordProtected),
+        ("zero_pages.pdf", errors.DocumentBroken),
+    ):
+        with pytest.raises(error):
+            read_sample(name)
+
+
 RTF = (
     r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Cyrillic;}}"
     r"{\field{\*\fldinst HYPERLINK \"http://example.com\"}{\fldrslt link}} \f1 \'cf\'f0\'e8 \f0 na\u239?ve "
