@@ -26,7 +26,8 @@ _MESSAGES = {
 }
 
 
-@app.task(name="dead_letter.take_in", acks_late=True, ignore_result=True)
+# The broker is all that holds such a message, so it must come again when the child that looks at it is killed.
+@app.task(name="dead_letter.take_in", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def take_in(objection: str, name: str, queue: str, job_id: str | None, shown: str) -> None:
     """Keep the message as a dead letter. A job of the ledger that only this release does not know is parked."""
 
