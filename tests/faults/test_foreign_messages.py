@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import pickle
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from kombu import Connection
 
 from config.queues import Queue
+from db.engine import transaction
 from db.types import new_id
 from tasks.engine.message import EMBED, headers
 from tests.support.ledger import add_job, job_row, letters
@@ -165,6 +168,24 @@ def test_foreign_messages_on_rabbitmq_become_dead_letters_too(stack: Stack, any_
         assert stack.ended(stack.send()).state == "succeeded"
         eventually(lambda: len(letters()) >= len(cases), saying=lambda: [row.error_code for row in letters()])
     assert sorted(row.error_code for row in letters()) == sorted(code for *_, code in cases)
+
+
+def test_a_foreign_message_survives_the_child_that_was_killed_while_keeping_it(
+    stack: Stack, any_broker: str
+) -> None:
+    with redis.Redis.from_url(any_broker) as client, stack.running() as its_worker:
+        assert stack.ended(stack.send()).state == "succeeded"
+        # While this holds the write lock of SQLite, its dead letter cannot be committed.
+        with transaction():
+            client.lpush("default", b"hello")
+            eventually(lambda: client.hlen("unacked") == 1 and client.llen("default") == 0)
+            killed = its_worker.children()
+            for child in killed:
+                os.kill(child, signal.SIGKILL)
+            eventually(lambda: set(its_worker.children()) - set(killed))
+        eventually(letters, saying=its_worker.log)
+        eventually(lambda: client.hlen("unacked") == 0)
+    assert [letter.error_code for letter in letters()] == ["undecodable"]
 
 
 def test_a_message_that_names_a_job_by_another_type_runs_it_as_what_its_row_says(
