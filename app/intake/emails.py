@@ -67,6 +67,7 @@ def send_template(
     chosen = known_template(template)
     variables = _checked(chosen, context, prefix="context.")
     urgency = priority or (Priority.HIGH if chosen.urgent else None)
+    run_at = _start(send_at)
     content = {
         "kind": "email",
         "template": template,
@@ -75,7 +76,6 @@ def send_template(
         "priority": priority,
         "send_at": send_at and send_at.astimezone(UTC).isoformat(),
     }
-    run_at = _start(send_at)
 
     def enqueue(work: UnitOfWork) -> list[JobHandle]:
         delivery = work.add(_delivery(template, to, variables, created_by))
@@ -109,8 +109,15 @@ def _checked(template: Template, context: Mapping[str, Any], *, prefix: str = ""
 
 
 def _start(send_at: datetime | None) -> datetime | None:
-    """None for a time that has come."""
-    if send_at is None or send_at <= datetime.now(UTC):
+    """None for a time that has come. Raises Refused."""
+    if send_at is None:
+        return None
+    try:
+        send_at = send_at.astimezone(UTC)
+    except OverflowError:
+        message = "Send at must be between the years 1 and 9999 in UTC."
+        raise Refused("send_at_too_far", message, field="send_at") from None
+    if send_at <= datetime.now(UTC):
         return None
     if send_at - datetime.now(UTC) > FURTHEST_SEND_AT:
         message = f"Send at must be within {FURTHEST_SEND_AT.days} days."

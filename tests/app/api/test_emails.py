@@ -47,6 +47,8 @@ def test_a_mail_is_accepted_and_its_payload_holds_no_address(
         ({"send_at": "2030-01-01T00:00:00"}, "send_at"),
         ({"send_at": 1893456000}, "send_at"),
         ({"send_at": "9999-01-01T00:00:00Z"}, "send_at"),
+        ({"send_at": "9999-12-31T23:59:59-14:00"}, "send_at"),
+        ({"send_at": "0001-01-01T00:00:00+14:00"}, "send_at"),
         ({"colour": "red"}, "colour"),
     ],
 )
