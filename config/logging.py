@@ -41,6 +41,9 @@ def configure_logging(settings: Settings) -> None:
     logging.basicConfig(handlers=[handler], level=settings.log_level, force=True)
     # It introduces itself at every look at the schema's version, which /readyz takes every few seconds.
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    for talkative in ("anthropic", "httpx2", "httpcore2", "urllib3", "botocore", "PIL", "asyncio"):
+        # At DEBUG these write whole requests, documents included.
+        logging.getLogger(talkative).setLevel(max(logging.INFO, logging.getLevelName(settings.log_level)))
     for chatty in ("celery.worker.strategy", "celery.app.trace"):
         # A line for each message received and one for each done: the ledger tells more, and they cost the
         # worker's parent process, which everything passes through, a sixth of its throughput.

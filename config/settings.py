@@ -72,7 +72,13 @@ Rated = Annotated[Rate, NoDecode, BeforeValidator(_rate)]
 class Settings(BaseSettings):
     """All settings, validated and frozen. Raises pydantic.ValidationError naming each bad variable."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        # What is wrong is told by name: a value may be a password, or hold one.
+        hide_input_in_errors=True,
+    )
 
     app_env: Literal["development", "production"] = "development"
     secret_key: SecretStr = SecretStr(DEVELOPMENT_SECRET)

@@ -17,11 +17,12 @@ in a queue stops every worker that listens to it.
 import base64
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from kombu.transport import redis
 from kombu.utils.json import loads
+from redis.exceptions import ResponseError
 
 from db.types import new_id
 
@@ -40,6 +41,15 @@ class QoS(redis.QoS):
             return
         with self.channel.conn_or_acquire(client) as connected:  # type: ignore[attr-defined]  # not in its types
             yield connected.pipeline(transaction=False)
+
+    def ack(self, delivery_tag: str) -> None:
+        """Forget the message. If Redis refuses, it is handed out once more, hours later, and finds nothing to do.
+
+        The place it holds in the prefetch count must be free all the same, or this worker takes no more messages.
+        """
+        with suppress(ResponseError):
+            self._remove_from_indices(delivery_tag).execute()  # type: ignore[attr-defined]  # not in its types
+        super(redis.QoS, self).ack(delivery_tag)
 
 
 class Channel(redis.Channel):
@@ -70,9 +80,15 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Redis with our channel."""
+    """Redis with our channel.
+
+    A Redis that answers with an error (it is full, was made a replica, holds something else under a queue's name)
+    is treated as one that is away: the worker reconnects until it is mended. kombu calls these errors of the
+    channel, and the worker then ends.
+    """
 
     Channel = Channel
+    connection_errors = (*redis.Transport.connection_errors, ResponseError)
 
 
 def enveloped(item: bytes, key: bytes) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis
 from psycopg import sql
 from sqlalchemy import make_url
 
@@ -62,6 +63,29 @@ def test_a_broker_that_is_frozen_for_a_while_is_waited_for(on_own_broker: Stack,
     with stack.running():
         own_broker.client.client_pause(6000)
         job_ids = [stack.send() for _ in range(5)]
+        assert {stack.ended(job_id, within=60).state for job_id in job_ids} == {"succeeded"}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "mend"),
+    [
+        (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+        (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+        (("SET", "default", "not a list"), ("DEL", "default")),
+    ],
+    ids=["made a replica", "full", "something else under the queue's name"],
+)
+def test_a_broker_that_answers_with_errors_ends_no_worker(
+    on_own_broker: Stack, own_broker: Valkey, spoil: tuple[str, ...], mend: tuple[str, ...]
+) -> None:
+    stack = on_own_broker
+    with stack.running(), redis.Redis.from_url(own_broker.url) as client:
+        busy = stack.send("doze", seconds=2)
+        stack.begun(busy)
+        client.execute_command(*spoil)
+        job_ids = [stack.send() for _ in range(3)]
+        eventually(lambda: job_row(busy).state == "succeeded")
+        client.execute_command(*mend)
         assert {stack.ended(job_id, within=60).state for job_id in job_ids} == {"succeeded"}
 
 
