@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from flask import Flask, Request, Response, request
 from flask_limiter import Limiter
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]  # it publishes no types
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from app.intake.uploads import readable
@@ -77,7 +78,7 @@ def drain(response: Response) -> Response:
     data resets it, and the client would never see why."""
     if response.status_code >= HTTPStatus.BAD_REQUEST:
         body, left = request.environ["wsgi.input"], request_bytes()
-        with suppress(OSError, HTTPException):
+        with suppress(OSError, HTTPException, ParseException):
             while left > 0 and (chunk := body.read(_CHUNK)):
                 left -= len(chunk)
     return response

@@ -7,6 +7,7 @@ from http import HTTPStatus
 import structlog
 from flask import Flask, Response, jsonify, make_response, render_template, request
 from flask_wtf.csrf import CSRFError
+from gunicorn.http.errors import NoMoreData, ParseException  # type: ignore[import-untyped]  # it publishes no types
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
@@ -81,6 +82,8 @@ def register(app: Flask) -> None:
     for away in (DBAPIError, PoolTimeout):
         app.register_error_handler(away, _database)
     app.register_error_handler(CSRFError, _csrf)
+    for broken in (ParseException, NoMoreData):
+        app.register_error_handler(broken, _broken_body)
     app.register_error_handler(RequestEntityTooLarge, _too_large)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _bug)
@@ -130,6 +133,11 @@ def _database(error: DBAPIError | PoolTimeout) -> Response:
 
 def _csrf(_error: CSRFError) -> Response:
     return answer(400, "This form was open for too long. Go back, reload the page and send it again.")
+
+
+def _broken_body(_error: Exception) -> Response:
+    # gunicorn reads a chunked body while we do, and finds then that it is none.
+    return answer(400, "The body is not sent as HTTP asks for.", headers={"Connection": "close"})
 
 
 def _too_large(error: RequestEntityTooLarge) -> Response:

@@ -156,3 +156,22 @@ def test_a_form_is_limited_per_address(client: Client) -> None:
     statuses = [client.post("/contact", data={"name": ""}).status_code for _ in range(61)]
     assert statuses[-1] == 429
     assert 429 not in statuses[:60]
+
+
+@pytest.mark.parametrize("content_type", ["application/json", MULTIPART])
+def test_a_body_in_broken_chunks_is_400(
+    request: pytest.FixtureRequest, token: Callable[..., Headers], content_type: str
+) -> None:
+    headers = token()
+    url = urlsplit(request.getfixturevalue("server"))
+    path = "/api/v1/emails" if content_type == "application/json" else "/api/v1/images"
+    head = {"Content-Type": content_type, "Transfer-Encoding": "chunked", **headers}
+    connection = HTTPConnection(str(url.hostname), url.port, timeout=10)
+    connection.putrequest("POST", path)
+    for name, value in head.items():
+        connection.putheader(name, value)
+    connection.endheaders(b"no size\r\n{}\r\n0\r\n\r\n")
+    response = connection.getresponse()
+    assert response.status == 400
+    assert response.headers["Content-Type"] == "application/problem+json"
+    connection.close()
