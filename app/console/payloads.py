@@ -28,6 +28,9 @@ def read_payload(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         message = f"This is not valid JSON: look at line {error.lineno}, column {error.colno}."
         raise Refused("payload_invalid", message, field="payload") from None
+    except (RecursionError, ValueError):
+        message = "This is nested too deeply or holds a number with too many digits."
+        raise Refused("payload_invalid", message, field="payload") from None
     if not isinstance(payload, dict):
         raise Refused("payload_invalid", "The payload must be an object in braces.", field="payload")
     return payload
