@@ -161,10 +161,14 @@ def _checked(letter_id: str, payload: dict[str, Any]) -> ledger.Rewritten:
     schema = JOBS[type_].payload
     try:
         # As JSON, which is what is stored: a list there may be a tuple in the schema.
-        return ledger.Rewritten(schema.model_validate_json(json.dumps(payload)).dump(), schema.version)
+        written = schema.model_validate_json(json.dumps(payload)).dump()
     except ValidationError as error:
         faults = error.errors(include_input=False, include_url=False, include_context=False)
         reasons = {path(("payload", *fault["loc"])): fault["msg"] for fault in faults}
         raise refuse_fields("payload_invalid", reasons) from None
     except PayloadInvalid as error:
         raise Refused("payload_invalid", f"{error}.".capitalize(), field="payload") from None
+    # How JSON writes a NUL; after a backslash that stands for itself it would be six plain characters.
+    if "\\u0000" in json.dumps(written).replace("\\\\", ""):
+        raise Refused("payload_invalid", "Payload must not contain NUL characters.", field="payload")
+    return ledger.Rewritten(written, schema.version)

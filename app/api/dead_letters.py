@@ -3,18 +3,19 @@
 from typing import Annotated, Any, Literal
 
 from flask import request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from app.api.blueprint import api
 from app.api.bodies import Body, json_body
-from app.intake.refusals import refuse_invalid
+from app.intake.refusals import refuse_invalid, without_nul
 from app.operators import discard_letter, replay_group, replay_letter, resolve_letter
 from app.reading.jobs import find_job
 from app.reading.letters import find_letter, letter_details, letter_json, list_letters
 from app.security import Scope, Viewer, api_viewer
 from tasks.dead_letters import MOST_PER_MINUTE
 
-Reason = Annotated[str, Field(min_length=1, max_length=1_000)]
+Note = Annotated[str, Field(max_length=1_000), AfterValidator(without_nul)]
+Reason = Annotated[Note, Field(min_length=1)]
 
 
 class LetterQuery(BaseModel):
@@ -23,7 +24,7 @@ class LetterQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     state: Literal["open", "resolved", "all"] = "open"
-    type: Annotated[str, Field(max_length=80)] | None = None
+    type: Annotated[str, Field(max_length=80), AfterValidator(without_nul)] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: Annotated[str, Field(max_length=36)] | None = None
 
@@ -31,7 +32,7 @@ class LetterQuery(BaseModel):
 class ReplayBody(Body):
     """Why, if there is something to say; `payload` takes the place of the job's, if it fits the type's schema."""
 
-    reason: Annotated[str, Field(max_length=1_000)] = ""
+    reason: Note = ""
     payload: dict[str, Any] | None = None
 
 
@@ -40,7 +41,7 @@ class ReplayGroupBody(Body):
 
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     per_minute: Annotated[int, Field(ge=1, le=MOST_PER_MINUTE)] = 60
-    reason: Annotated[str, Field(max_length=1_000)] = ""
+    reason: Note = ""
 
 
 class DiscardBody(Body):
@@ -53,7 +54,7 @@ class ResolveBody(Body):
     """Whether the effect happened: then the job has succeeded, else it is done again."""
 
     happened: bool
-    reason: Annotated[str, Field(max_length=1_000)] = ""
+    reason: Note = ""
 
 
 _RESOLVED = {"open": False, "resolved": True, "all": None}

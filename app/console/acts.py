@@ -19,11 +19,13 @@ from app.operators import (
     resolve_letter,
     resume_queue,
 )
+from app.reading.visible import NotFound
 from db.ledger import AlreadyResolved, LetterNotFound, WrongResolution
 from db.models.jobs import State
 from tasks.dead_letters import MOST_PER_MINUTE
 
 _LONGEST_REASON = 1_000
+_MOST_DIGITS = len(str(MOST_PER_MINUTE))
 
 
 @console.post("/queues/<name>/pause")
@@ -121,6 +123,8 @@ def discard_kind() -> ResponseReturnValue:
 def _on_group(act: Callable[[str], str]) -> ResponseReturnValue:
     """Back to the letters of the kind, as `_on_letter` does for one."""
     fingerprint = request.form.get("fingerprint", "")
+    if "\0" in fingerprint:
+        raise NotFound
     try:
         flash(act(fingerprint))
     except Refused as refused:
@@ -146,6 +150,8 @@ def _reason(field: str = "reason") -> str:
     if len(reason) > _LONGEST_REASON:
         message = f"At most {_LONGEST_REASON:,} characters, please."
         raise Refused("reason_too_long", message, field=field)
+    if "\0" in reason:
+        raise Refused("reason_invalid", "A reason must not contain NUL characters.", field=field)
     return reason
 
 
@@ -159,7 +165,12 @@ def _discard_reason() -> str:
 
 def _per_minute() -> int:
     given = request.form.get("per_minute", "").strip()
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= MOST_PER_MINUTE):
+    if not (
+        given.isascii()
+        and given.isdigit()
+        and len(given) <= _MOST_DIGITS
+        and 1 <= int(given) <= MOST_PER_MINUTE
+    ):
         raise Refused("per_minute_invalid", f"A number from 1 to {MOST_PER_MINUTE}.", field="per_minute")
     return int(given)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 
-from app.reading.visible import is_id
+from app.reading.visible import NotFound, is_id
 from db.engine import reading
 from db.models import DeadLetter
 
@@ -39,7 +39,9 @@ def list_groups(*, resolved: bool) -> list[LetterGroup]:
 
 
 def find_group(fingerprint: str, *, resolved: bool) -> LetterGroup | None:
-    """One kind, None when it has no such letter."""
+    """One kind, None when it has no such letter. Raises NotFound for one that PostgreSQL cannot compare."""
+    if "\0" in fingerprint:
+        raise NotFound
     found = _groups(_standing(resolved), DeadLetter.fingerprint == fingerprint)
     return found[0] if found else None
 

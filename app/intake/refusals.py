@@ -59,6 +59,13 @@ def sentence(field: str, reason: str) -> str:
     return f"{name[:1].upper()}{name[1:]} {reason}."
 
 
+def without_nul(text: str) -> str:
+    """The text. Raises ValueError for a NUL character, which PostgreSQL stores in no text and in no JSON."""
+    if "\0" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
 def path(location: tuple[int | str, ...]) -> str:
     """A place in a body as a field's name: `("to", "email")` → `to.email`."""
     return ".".join(map(str, location))[:120]

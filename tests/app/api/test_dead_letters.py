@@ -123,3 +123,19 @@ def test_a_payload_whose_id_is_none_is_422_and_names_the_field(
     response = client.post(path, json={"payload": {"delivery_id": text}}, headers=headers)
     assert response.status_code == 422
     assert [error["field"] for error in response.json["errors"]] == ["payload.delivery_id"]
+
+
+@on_both_databases
+def test_a_nul_character_is_422_wherever_it_stands(
+    client: Client, token: Callable[..., Headers], letter: Callable[..., str]
+) -> None:
+    headers, path = token("operate"), f"{LETTERS}/{letter()}"
+    assert client.get(f"{LETTERS}?type=%00", headers=headers).status_code == 422
+    for call, body in (
+        ("discard", {"reason": "a\0"}),
+        ("replay", {"reason": "a\0"}),
+        ("resolve", {"happened": True, "reason": "a\0"}),
+        ("replay", {"payload": {"delivery_id": "\0"}}),
+        ("replay", {"payload": {"\0": "a"}}),
+    ):
+        assert client.post(f"{path}/{call}", json=body, headers=headers).status_code == 422

@@ -70,6 +70,8 @@ def test_an_edited_payload_is_stored_and_the_old_one_kept_in_the_audit_log(
     ("text", "said"),
     [
         ("{", "This is not valid JSON: look at line 1, column 2."),
+        ("[" * 100_000, "This is nested too deeply"),
+        ("9" * 5_000, "a number with too many digits"),
         ("[1]", "The payload must be an object in braces."),
         ("{}", "Record is missing."),
         ('{"record": "r", "akt": "x"}', "Akt is not known here."),
@@ -149,7 +151,7 @@ def test_a_waiting_job_is_cancelled_at_once_and_a_running_one_is_asked(console: 
     assert [entry.action for entry in audited()] == ["job.cancelled"] * 2
 
 
-@pytest.mark.parametrize("per_minute", ["0", "601", "many", "-1", "", "1e3", "٣"])
+@pytest.mark.parametrize("per_minute", ["0", "601", "0000601", "9" * 5000, "many", "-1", "", "1e3", "٣"])
 def test_a_pace_that_is_none_is_refused_beside_its_field(
     console: Console, letters: Letters, per_minute: str
 ) -> None:
@@ -186,3 +188,22 @@ def test_a_message_without_a_job_can_only_be_discarded(console: Console) -> None
         answer: Any = console.act(f"/console/dead-letters/{letter_id}/replay", **fields)
         assert answer.status_code == 409
     assert console.act(f"/console/dead-letters/{letter_id}/discard", discard_reason="x").status_code == 303
+
+
+@on_both_databases
+def test_a_nul_character_is_refused_wherever_it_stands(console: Console, letters: Letters) -> None:
+    [(_, letter_id)] = letters()
+    path = f"/console/dead-letters/{letter_id}"
+    for call, fields in (
+        ("replay", {"reason": "a\0b"}),
+        ("replay", {"payload": '{"record": "\\u0000"}'}),
+        ("discard", {"discard_reason": "a\0b"}),
+    ):
+        response = console.act(f"{path}/{call}", **fields)
+        assert response.status_code == 422
+        assert "must not contain NUL characters" in response.text
+    for call in ("replay", "discard"):
+        kind = {"fingerprint": "\0", "per_minute": "1", "discard_reason": "x"}
+        assert console.act(f"/console/dead-letters/{call}", **kind).status_code == 404
+    assert console.get("/console/dead-letters?fingerprint=%00").status_code == 404
+    assert letter_rows()[0].resolution is None
