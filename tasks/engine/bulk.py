@@ -16,7 +16,7 @@ from config.settings import get_settings
 from db import ledger
 from db.engine import autocommit, transaction
 from tasks.engine.admission import may_start
-from tasks.engine.job import JobType, P
+from tasks.engine.job import JOBS, JobType, P
 from tasks.engine.patience import until_database_answers
 from tasks.engine.run import JobCancelled, Run
 from tasks.engine.settle import settle
@@ -83,22 +83,24 @@ class _Lane:
 
     def _run_next(self) -> None:
         start = self.waiting.pop()
+        # A message is only a hint: what the job is, its row says.
+        job = JOBS.get(start.type, self._job)
         run = Run(start)
         try:
-            result = self._job.body(self._job.payload.load(start.payload_version, start.payload), run)
+            result = job.body(job.payload.load(start.payload_version, start.payload), run)
             if run.rows:
                 until_database_answers(lambda: run.finish(result))
             else:
                 self._done.append((start, result))
         except SoftTimeLimitExceeded as error:
-            settle(self._job, start, error)
+            settle(job, start, error)
             raise
         except ledger.LeaseLost:
             log.warning("job.lease_lost", job_id=start.job_id, type=start.type, attempt=start.attempt)
         except JobCancelled:
             _end(ledger.stop, start)
         except Exception as error:  # noqa: BLE001  # as in the runner: each error has a verdict
-            settle(self._job, start, error)
+            settle(job, start, error)
         finally:
             run.close()
 

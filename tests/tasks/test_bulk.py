@@ -54,6 +54,13 @@ def bulk(numbered: Numbered, run: Run) -> dict[str, int] | None:
     return None
 
 
+@job(
+    queue="email_bulk", payload=Numbered, owner="tests", time_limit=60, batch_size=4, name="tests.other_bulk"
+)
+def other(_numbered: Numbered, _run: Run) -> None:
+    """Another type."""
+
+
 @pytest.fixture(autouse=True)
 def _nothing_seen() -> None:
     SEEN.clear()
@@ -157,3 +164,10 @@ def test_after_a_crash_every_job_of_the_message_is_published_alone(database: str
 
 def test_a_message_of_the_largest_size_is_below_eight_kilobytes() -> None:
     assert len(str([f"{number:036d}" for number in range(100)])) < 8 * 1024
+
+
+def test_a_message_that_names_the_wrong_type_runs_each_job_as_what_its_row_says(database: str) -> None:
+    ids = enqueue("succeed", "refuse")
+    run_bulk(other, ids)
+    assert states(ids) == ["succeeded", "dead"]
+    assert SEEN == [0, 1]
