@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+import tests.support.jobs  # noqa: F401  # the letters' jobs are of a type that it declares
 from tests.support.console import PASSWORD, USERNAME, Console
 from tests.support.ledger import bury_job
 
