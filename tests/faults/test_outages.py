@@ -143,7 +143,7 @@ def test_a_child_that_dies_while_the_database_is_away_does_not_take_its_worker_a
         cut(server, database)
         for child in its_worker.children():
             os.kill(child, signal.SIGKILL)
-        its_worker.printed("lease.not_renewed")
+        its_worker.printed("job.not_taken_back")
         admit(server, database, True)
         row = stack.ended(job_id)
         assert stack.ended(stack.send()).state == "succeeded"
