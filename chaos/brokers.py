@@ -102,8 +102,8 @@ class RabbitBroker:
         self.flush()
 
     def pause(self, seconds: float) -> None:
-        """Not to be had."""
-        raise NotImplementedError
+        """RabbitMQ has no such command, and no plan for it holds this fault."""
+        raise RuntimeError("RabbitMQ cannot be paused; this fault is for a Redis")
 
     def repeat(self) -> int:
         """Take each message and put it back twice."""
