@@ -1,4 +1,4 @@
-"""kombu's Redis transport, with three changes.
+"""kombu's Redis transport, with four changes.
 
 *One client per channel.* kombu builds a new client object for every acknowledgement; with two per job that is
 a good part of the parent process's time. A client is only a view of the connection pool, so one that
@@ -12,6 +12,8 @@ relay looks for anyway.
 *Nothing in a list can end the consumer.* Whatever somebody pushed is turned into a message before kombu
 decodes it, so that it can be vetted like any other and end as a dead letter. Without this, one line of text
 in a queue stops every worker that listens to it.
+
+*A Redis that is gone cannot end the consumer* while it closes what it had open, see `Channel.close`.
 """
 
 import base64
@@ -57,6 +59,22 @@ class Channel(redis.Channel):
 
     QoS = QoS
     _shared: Any = None
+    connection_errors: tuple[type[Exception], ...]
+
+    def close(self) -> None:
+        """Close it, also when Redis is gone.
+
+        kombu then stops half-way, with this channel and others still open. When the worker closes them once more
+        their connection is no longer there, and the worker ends by an AttributeError instead of reconnecting.
+        """
+        with suppress(*self.connection_errors):
+            super().close()
+        if not self.closed:
+            # What was to be read from Redis, or deleted there, is not to be had.
+            self._in_poll = None
+            self.auto_delete_queues.clear()
+            with suppress(*self.connection_errors):
+                super().close()
 
     @contextmanager
     def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:

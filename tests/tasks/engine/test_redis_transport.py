@@ -1,16 +1,20 @@
-"""Nothing that lies in a list can keep kombu from making a message of it."""
+"""Nothing that lies in a list, and no broker that goes away, can end the consumer."""
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from kombu import Connection
+from kombu.common import ignore_errors
 from kombu.transport import virtual
 from kombu.utils.json import loads
 
 from tasks.engine.consumer import _storable
-from tasks.engine.redis_transport import RAW, enveloped
+from tasks.engine.redis_transport import RAW, Transport, enveloped
+from tests.support.brokers import own_valkey
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
@@ -92,3 +96,19 @@ def test_what_is_shown_of_a_message_can_be_stored_in_both_databases(text: str) -
     shown.encode()
     assert "\0" not in shown
     assert len(shown) <= 80
+
+
+def test_every_channel_is_closed_although_the_broker_left_in_the_middle_of_reading(tmp_path: Path) -> None:
+    with own_valkey(tmp_path / "valkey") as server:
+        connection: Any = Connection(server.url, transport=Transport)
+        channels = connection.default_channel, connection.channel()
+        for queue, channel in zip(("default", "email"), channels, strict=True):
+            connection.SimpleQueue(queue).put({})
+            channel.basic_consume(queue, False, lambda _message: None, queue)
+            connection.drain_events(timeout=5)
+            channel._brpop_start()
+        server.kill()
+        # Celery gives the connection up, and closes it once more before it connects again.
+        connection.collect()
+        ignore_errors(connection, connection.close)
+    assert all(channel.closed for channel in channels)
