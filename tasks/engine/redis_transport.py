@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from kombu.asynchronous import get_event_loop
 from kombu.transport import redis
 from kombu.utils.json import loads
 from redis.exceptions import ResponseError
@@ -30,34 +31,59 @@ from db.types import new_id
 
 # How a message that is not one is marked for the consumer.
 RAW = "application/octet-stream"
+# A worker without work has forgotten its last message after this time.
+_FORGET_WITHIN_S = 0.1
 
 
 class QoS(redis.QoS):
-    """Remembers and forgets messages without MULTI and EXEC."""
+    """Remembers messages without MULTI and EXEC, and forgets them along with the next arrival."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._acknowledged: list[str] = []
+        self._timed = False
 
     @contextmanager
     def pipe_or_acquire(self, pipe: Any = None, client: Any = None) -> Iterator[Any]:
-        """Yield `pipe`, or a pipeline of this channel's client."""
+        """Yield `pipe`, or a pipeline of this channel's client that forgets what was acknowledged since the last."""
         if pipe is not None:
             yield pipe
             return
         with self.channel.conn_or_acquire(client) as connected:  # type: ignore[attr-defined]  # not in its types
-            yield connected.pipeline(transaction=False)
+            pipe = connected.pipeline(transaction=False)
+            tags, self._acknowledged = self._acknowledged, []
+            if tags:
+                pipe.zrem(self.unacked_index_key, *tags)
+                pipe.hdel(self.unacked_key, *tags)
+            yield pipe
 
     def ack(self, delivery_tag: str) -> None:
-        """Forget the message. If Redis refuses, it is handed out once more, hours later, and finds nothing to do.
+        """Free the message's place at once; Redis is told with the next message, or when none comes.
 
-        The place it holds in the prefetch count must be free all the same, or this worker takes no more messages.
+        A message that Redis was never told of is handed out once more, hours later, and finds nothing to do.
         """
-        with suppress(ResponseError):
-            self._remove_from_indices(delivery_tag).execute()  # type: ignore[attr-defined]  # not in its types
         super(redis.QoS, self).ack(delivery_tag)
+        self._acknowledged.append(delivery_tag)
+        hub = get_event_loop()
+        if hub is None:
+            self.forget_acknowledged()
+        elif not self._timed:
+            self._timed = True
+            hub.call_later(_FORGET_WITHIN_S, self.forget_acknowledged)
+
+    def forget_acknowledged(self) -> None:
+        """Tell Redis what was acknowledged, if it has not been told yet."""
+        self._timed = False
+        if self._acknowledged and not self.channel.closed:
+            with suppress(ResponseError), self.pipe_or_acquire() as pipe:
+                pipe.execute()
 
 
 class Channel(redis.Channel):
     """See the module."""
 
     QoS = QoS
+    _qos: Any
     _shared: Any = None
     connection_errors: tuple[type[Exception], ...]
 
@@ -68,6 +94,8 @@ class Channel(redis.Channel):
         their connection is no longer there, and the worker ends by an AttributeError instead of reconnecting.
         """
         with suppress(*self.connection_errors):
+            if self._qos is not None:
+                self._qos.forget_acknowledged()
             super().close()
         if not self.closed:
             # What was to be read from Redis, or deleted there, is not to be had.

@@ -2,12 +2,16 @@
 
 import base64
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+import redis
 from hypothesis import given
 from hypothesis import strategies as st
 from kombu import Connection
+from kombu.asynchronous import Hub, get_event_loop, set_event_loop
 from kombu.common import ignore_errors
 from kombu.transport import virtual
 from kombu.utils.json import loads
@@ -15,6 +19,7 @@ from kombu.utils.json import loads
 from tasks.engine.consumer import _storable
 from tasks.engine.redis_transport import RAW, Transport, enveloped
 from tests.support.brokers import own_valkey
+from tests.support.processes import eventually
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
@@ -112,3 +117,67 @@ def test_every_channel_is_closed_although_the_broker_left_in_the_middle_of_readi
         connection.collect()
         ignore_errors(connection, connection.close)
     assert all(channel.closed for channel in channels)
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    """An event loop such as the worker's; a test fires its timers itself."""
+    before = get_event_loop()
+    own = Hub()
+    set_event_loop(own)
+    yield own
+    own.close()
+    set_event_loop(before)
+
+
+@pytest.fixture
+def unacknowledged(broker: str) -> Callable[[], int]:
+    client = redis.Redis.from_url(broker, single_connection_client=False)
+    return lambda: len(client.hgetall("unacked"))
+
+
+@pytest.fixture
+def take(broker: str) -> Iterator[Callable[[], Any]]:
+    """Put a message into a queue and take it out again."""
+    connection: Any = Connection(broker, transport=Transport)
+    queue = connection.SimpleQueue("default")
+
+    def take() -> Any:
+        queue.put({})
+        return queue.get(timeout=5)
+
+    yield take
+    connection.close()
+
+
+def test_what_was_acknowledged_is_forgotten_when_the_next_message_arrives(
+    hub: Hub, take: Callable[[], Any], unacknowledged: Callable[[], int]
+) -> None:
+    take().ack()
+    assert unacknowledged() == 1
+    second = take()
+    assert unacknowledged() == 1
+    second.ack()
+
+
+def test_a_worker_without_further_messages_forgets_its_last_one_soon(
+    hub: Hub, take: Callable[[], Any], unacknowledged: Callable[[], int]
+) -> None:
+    take().ack()
+    eventually(lambda: hub.fire_timers() and unacknowledged() == 0)
+
+
+def test_a_channel_forgets_what_was_acknowledged_before_it_is_closed(
+    hub: Hub, take: Callable[[], Any], unacknowledged: Callable[[], int]
+) -> None:
+    message = take()
+    message.ack()
+    message.channel.close()
+    assert unacknowledged() == 0
+
+
+def test_without_an_event_loop_an_acknowledged_message_is_forgotten_at_once(
+    take: Callable[[], Any], unacknowledged: Callable[[], int]
+) -> None:
+    take().ack()
+    assert unacknowledged() == 0
