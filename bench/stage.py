@@ -54,6 +54,7 @@ class Stage:
         """Empty the broker and the counter."""
         with redis.Redis.from_url(self.redis_url) as client:
             client.flushall()
+            client.config_resetstat()
         (self.folder / "ticks").unlink(missing_ok=True)
 
     def use(self, database: str) -> None:
