@@ -7,6 +7,7 @@ from sqlalchemy import Connection, exists, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from db.ledger.errors import KeyReused
+from db.ledger.succession import hold_letters, supersede
 from db.ledger.tables import idempotency_keys, jobs
 from db.models.jobs import State
 from db.types import now
@@ -32,7 +33,8 @@ def reserve(
 
     Of two requests at once the second waits here for the first one's commit. Raises KeyReused when the
     key stands for other content. A key whose jobs all died or were cancelled, or that expired, is free again,
-    unless an effect of theirs happened or may have: repeating the request must not repeat that.
+    unless an effect of theirs happened or may have: repeating the request must not repeat that. Those jobs
+    cannot be replayed any more once it is taken.
     """
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     inserted = connection.execute(
@@ -50,6 +52,7 @@ def reserve(
         .with_for_update(of=_keys)
     ).one()
     known, job_id, expired, batch_id = row
+    hold_letters(connection, job_id)
     if expired or _free_again(connection, job_id, batch_id):
         _retake(connection, key, fingerprint, lifetime)
         return None
@@ -71,8 +74,11 @@ def take_once(connection: Connection, key: str, *, lifetime: timedelta) -> bool:
 
 
 def bind(connection: Connection, key: str, job_id: str) -> None:
-    """Tie the key to the (first) job it created."""
+    """Tie the key to the (first) job it created. What a job that it was tied to before left open is closed."""
+    older = connection.execute(select(_keys.c.job_id).where(_keys.c.key == key)).scalar_one()
     connection.execute(update(_keys).where(_keys.c.key == key).values(job_id=job_id))
+    if older is not None:
+        supersede(connection, older, newer=job_id)
 
 
 def _free_again(connection: Connection, job_id: str | None, batch_id: str | None) -> bool:
@@ -83,12 +89,12 @@ def _free_again(connection: Connection, job_id: str | None, batch_id: str | None
 
 
 def _retake(connection: Connection, key: str, fingerprint: str, lifetime: timedelta) -> None:
+    # Its job stays in the row until `bind` puts the newer one there.
     connection.execute(
         update(_keys)
         .where(_keys.c.key == key)
         .values(
             state="reserved",
-            job_id=None,
             receipt=None,
             fingerprint=fingerprint,
             created_at=now(),

@@ -148,7 +148,8 @@ def _open(connection: Connection, letter_id: str) -> Row[Any]:
     if letter is None:
         raise LetterNotFound(letter_id)
     if letter.resolution is not None:
-        raise AlreadyResolved(f"{letter_id} was {letter.resolution} by {letter.resolved_by}")
+        note = f" ({letter.note})" if letter.note else ""
+        raise AlreadyResolved(f"{letter_id} was {letter.resolution} by {letter.resolved_by}{note}")
     return letter
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from db.ledger.enqueue import PUBLISH_GRACE, NewJob
 from db.ledger.overdue import Due
+from db.ledger.succession import hold_letters
 from db.ledger.tables import idempotency_keys, jobs
 from db.models.jobs import FINAL, State
 from db.types import now
@@ -94,5 +95,6 @@ def _take(connection: Connection, key: str) -> str | None:
         ).one_or_none()
         # Housekeeping may have removed it in between.
         if held is not None:
+            hold_letters(connection, held.job_id)
             return held.job_id  # type: ignore[no-any-return]  # a column of Core is untyped
     return None

@@ -80,7 +80,7 @@ def test_after_the_canary_the_rest_follows_at_the_pace(database: str, letters: L
     a_minute_passes()
     row = step(begun)
     assert resolutions() == ["replayed"] * 6
-    assert (row.state, row.result) == ("succeeded", {"outcome": "replayed", "letters": 5})
+    assert (row.state, row.result) == ("succeeded", {"outcome": "replayed", "letters": 5, "skipped": 0})
 
 
 @on_both_databases
@@ -122,8 +122,25 @@ def test_a_letter_that_somebody_else_settles_meanwhile_is_passed_over(
     with transaction() as connection:
         ledger.discard(connection, made[1][1], actor="cli:ada", note="no")
     run_job(scripted, begun.canary_job_id)
-    assert step(begun).state == "succeeded"
+    assert step(begun).result == {"outcome": "replayed", "letters": 1, "skipped": 1}
     assert resolutions() == ["replayed", "discarded", "replayed"]
+
+
+@on_both_databases
+def test_a_letter_whose_key_a_newer_job_took_is_skipped_and_counted(database: str, letters: Letters) -> None:
+    made = letters(3)
+    with transaction() as connection:
+        ledger.reserve(connection, "order-1", fingerprint="content")
+        ledger.bind(connection, "order-1", made[1][0])
+    begun = begin()
+    with transaction() as connection:
+        assert ledger.reserve(connection, "order-1", fingerprint="content") is None
+        newer = ledger.enqueue(connection, [ledger.NewJob(scripted.name, "default", {}, 1, "token:1")])[0]
+        ledger.bind(connection, "order-1", newer)
+    run_job(scripted, begun.canary_job_id)
+    assert step(begun).result == {"outcome": "replayed", "letters": 1, "skipped": 1}
+    assert resolutions() == ["replayed", "superseded", "replayed"]
+    assert job_row(made[1][0]).state == "dead"
 
 
 def test_one_kind_has_one_ramp_at_a_time(database: str, letters: Letters) -> None:
