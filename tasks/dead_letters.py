@@ -13,7 +13,7 @@ from db.engine import reading, transaction
 from db.models import DeadLetter, Job
 from db.models.jobs import FINAL, State
 from services.alerts import Alert, alert_url, log_alert, mail_alert, post_alert
-from tasks.engine import NotYet, Payload, Run, job, unit_of_work
+from tasks.engine import Id, NotYet, Payload, Run, job, unit_of_work
 
 # How often a ramp looks whether its canary has ended, unless the canary itself says when it will be tried again.
 _LOOK = timedelta(seconds=5)
@@ -79,8 +79,8 @@ class RampRef(Payload):
     """The letters of one kind up to `last_letter_id`: later ones may be of jobs that this very ramp replayed."""
 
     fingerprint: Fingerprint
-    canary_job_id: str
-    last_letter_id: str
+    canary_job_id: Id
+    last_letter_id: Id
     letters: int
     per_minute: int
 
