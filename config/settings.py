@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     SecretStr,
+    ValidationError,
     computed_field,
     model_validator,
 )
@@ -65,6 +66,7 @@ def _rate(text: object) -> object:
 
 
 Email = Annotated[str, AfterValidator(_email)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
 # Not JSON, which pydantic-settings expects for anything that is no plain type.
 Rated = Annotated[Rate, NoDecode, BeforeValidator(_rate)]
 
@@ -83,7 +85,7 @@ class Settings(BaseSettings):
     app_env: Literal["development", "production"] = "development"
     secret_key: SecretStr = SecretStr(DEVELOPMENT_SECRET)
     public_url: str = "http://127.0.0.1:8000"
-    port: int = 8000
+    port: Port = 8000
 
     database_url: Annotated[str, AfterValidator(_database_url)] = Field(
         default="sqlite:///var/app.db", validate_default=True
@@ -108,12 +110,13 @@ class Settings(BaseSettings):
     console_username: str = "operator"
     console_password: SecretStr = SecretStr(DEVELOPMENT_SECRET)
     flower_basic_auth: SecretStr | None = None
-    flower_port: int = 5555
+    flower_port: Port = 5555
     flower_address: str = "127.0.0.1"
     web_concurrency: int = Field(default=1, gt=0)
     forwarded_allow_ips: str = "127.0.0.1,::1"
 
-    max_upload_bytes: int = 25 * 1024 * 1024
+    # One request may bring ten such files, and each is held on disk while it comes in.
+    max_upload_bytes: int = Field(default=25 * 1024 * 1024, ge=1, le=1024**3)
     lease_seconds: float = Field(default=30, gt=0)
     queue_max_depth: int = Field(default=50_000, gt=0)
     queue_max_age_seconds: float = Field(default=3600, gt=0)
@@ -171,7 +174,28 @@ def configured() -> Settings:
     return Settings(_env_file=tuple(path for path in _env_files() if path != DEVELOPMENT_ENV))
 
 
+class SettingsInvalid(SystemExit):
+    """Ends the process with exit code 1 and one line for each wrong setting, whichever program it is.
+
+    `flask`, `gunicorn` and `celery` print the traceback of any other exception that meets them while they start.
+    """
+
+    def __init__(self, error: ValidationError) -> None:
+        super().__init__("\n".join(wrong_settings(error)))
+
+
+def wrong_settings(error: ValidationError) -> list[str]:
+    """Each bad variable and what is wrong with it; the values themselves may be secret."""
+    return [
+        f"{'.'.join(map(str, fault['loc'])).upper() or 'settings'}: {fault['msg'].removeprefix('Value error, ')}"
+        for fault in error.errors(include_input=False, include_url=False)
+    ]
+
+
 @cache
 def get_settings() -> Settings:
-    """The process's settings; raises pydantic.ValidationError on the first call if one is wrong."""
-    return Settings(_env_file=_env_files())
+    """The process's settings; raises SettingsInvalid on the first call if one is wrong."""
+    try:
+        return Settings(_env_file=_env_files())
+    except ValidationError as error:
+        raise SettingsInvalid(error) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 from pydantic import ValidationError
 
-from config.settings import Settings, configured
+from config.settings import Settings, configured, wrong_settings
 from dev import ports
 from dev.errors import CannotStart
 
@@ -33,7 +33,7 @@ class Stack:
         try:
             mine = configured()
         except ValidationError as error:
-            raise CannotStart(_one_line(error)) from error
+            raise CannotStart("; ".join(wrong_settings(error))) from error
         given = {name.upper() for name in mine.model_fields_set}
         port = ports.required(mine.port, "PORT")
         ports.required(mine.flower_port, "FLOWER_PORT")
@@ -93,11 +93,3 @@ def _secrets(path: Path) -> dict[str, str]:
         "FLOWER_BASIC_AUTH": f"operator:{secrets.token_urlsafe(9)}",
     }
     return {name: before.get(name) or value for name, value in made.items()}
-
-
-def _one_line(error: ValidationError) -> str:
-    """Each bad variable and what is wrong with it; the values themselves may be secret."""
-    return "; ".join(
-        f"{'.'.join(map(str, fault['loc'])).upper() or 'settings'}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors(include_input=False, include_url=False)
-    )

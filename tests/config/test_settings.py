@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from config.rates import Rate
-from config.settings import DEVELOPMENT_SECRET, ROOT, Settings
+from config.settings import DEVELOPMENT_SECRET, ROOT, Settings, SettingsInvalid
 
 SECRETS = {"SECRET_KEY": "a" * 40, "CONSOLE_PASSWORD": "b" * 40, "FLOWER_BASIC_AUTH": "c:d"}
 Configure = Callable[..., Settings]
@@ -40,12 +40,30 @@ def test_a_database_url_names_its_driver_and_means_the_same_from_every_folder(
         ("SITE_OWNER_EMAIL", "nobody"),
         ("APP_ENV", "staging"),
         ("PORT", "eighty"),
+        ("PORT", "0"),
+        ("PORT", "65536"),
+        ("FLOWER_PORT", "65536"),
+        ("MAX_UPLOAD_BYTES", "0"),
+        ("MAX_UPLOAD_BYTES", str(2 * 1024**3)),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(configure: Configure, name: str, value: str) -> None:
-    with pytest.raises(ValidationError) as refusal:
+    with pytest.raises(SettingsInvalid) as refusal:
         configure(**{name: value})
-    assert [error["loc"] for error in refusal.value.errors()] == [(name.lower(),)]
+    (line,) = str(refusal.value).splitlines()
+    assert line.startswith(f"{name}: ")
+
+
+def test_each_wrong_setting_has_its_line(configure: Configure) -> None:
+    with pytest.raises(SettingsInvalid) as refusal:
+        configure(LEASE_SECONDS="abc", BROKER_URL="nonsense")
+    assert [line.split(":")[0] for line in str(refusal.value).splitlines()] == ["BROKER_URL", "LEASE_SECONDS"]
+
+
+def test_no_wrong_value_is_told(configure: Configure) -> None:
+    with pytest.raises(SettingsInvalid) as refusal:
+        configure(BROKER_URL="http://user:S3CR3T@h", LEASE_SECONDS="S3CR3T")
+    assert "S3CR3T" not in str(refusal.value)
 
 
 def test_settings_cannot_be_changed(settings: Settings) -> None:
@@ -58,7 +76,7 @@ def test_settings_cannot_be_changed(settings: Settings) -> None:
 def test_production_refuses_to_start_on_development_secrets(
     configure: Configure, missing: str, value: str
 ) -> None:
-    with pytest.raises(ValidationError, match=missing):
+    with pytest.raises(SettingsInvalid, match=missing):
         configure(APP_ENV="production", **{**SECRETS, missing: value})
 
 

@@ -54,3 +54,35 @@ def test_flower_refuses_to_start_without_a_login(login: str) -> None:
 def test_flower_takes_its_login_from_the_environment_and_stays_on_loopback() -> None:
     seen = values_of("config/flower.py", "basic_auth address read_only", {"FLOWER_BASIC_AUTH": "anna:word"})
     assert seen.stdout.split() == ["['anna:word']", "127.0.0.1", "True"], seen.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["flask", "doctor"],
+        ["gunicorn", "--config", "config/gunicorn.py", "app:create_app()"],
+        ["celery", "-A", "tasks", "worker"],
+        ["celery", "-A", "tasks", "beat"],
+        ["celery", "-A", "tasks", "flower", "--conf=config/flower.py"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[3:4]),
+)
+def test_a_wrong_setting_is_one_line_and_no_traceback(command: list[str]) -> None:
+    ended = subprocess.run(
+        [Path(sys.executable).with_name(command[0]), *command[1:]],
+        cwd=ROOT,
+        env={
+            "ENV_FILE": "",
+            "PATH": os.environ["PATH"],
+            "BROKER_URL": "nonsense",
+            "LEASE_SECONDS": "abc",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    broker, lease = ended.stderr.strip().splitlines()
+    assert broker.startswith("BROKER_URL: ")
+    assert lease.startswith("LEASE_SECONDS: ")
