@@ -2,6 +2,7 @@
 
 import ipaddress
 import secrets
+import socket
 from urllib.parse import urlsplit
 
 from app.operations.doctor.finding import Finding, error, ok, warning
@@ -10,6 +11,8 @@ from config.settings import DEVELOPMENT_SECRET
 from services.email.addresses import sender
 from services.email.errors import MailerMisconfigured
 from services.email.server import SmtpServer
+
+_CONNECT_S = 2.0
 
 
 def own_secrets(system: System) -> Finding:
@@ -54,11 +57,18 @@ def flower_door(system: System) -> Finding:
 
 
 def mail_server(system: System) -> Finding:
-    """Read only; whether it answers is a job's business."""
+    """Connected to, without a word: whether it takes our login and our mail is a job's business."""
     try:
         server = SmtpServer.parse(system.settings.smtp_url)
     except MailerMisconfigured as fault:
         return error(str(fault), "SMTP_URL=smtp+starttls://USER:PASSWORD@HOST:587")
+    try:
+        socket.create_connection((server.host, server.port), timeout=_CONNECT_S).close()
+    except OSError:
+        says = (
+            f"cannot be reached on port {server.port}; mails wait, and end as dead letters after some hours"
+        )
+        return error(says, "SMTP_URL=smtp+starttls://USER:PASSWORD@HOST:587, or start it")
     return ok(f"{server.security.value} to port {server.port}")
 
 

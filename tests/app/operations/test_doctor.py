@@ -41,6 +41,13 @@ def look(check: str, **parts: Any) -> Finding:
     return CHECKS[check](Described(**parts))
 
 
+@pytest.fixture
+def mail_port() -> Iterator[int]:
+    """A port where somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield int(server.getsockname()[1])
+
+
 @pytest.mark.parametrize(
     ("check", "variables", "level", "change"),
     [
@@ -61,14 +68,13 @@ def look(check: str, **parts: Any) -> Finding:
         ("lease", {}, "ok", None),
         ("lease", {"LEASE_SECONDS": "1"}, "warning", "LEASE_SECONDS=30"),
         ("lease", {"LEASE_SECONDS": "3600"}, "warning", "LEASE_SECONDS=30"),
-        ("mail server", {}, "ok", None),
+        ("mail server", {}, "error", "or start it"),
         (
             "mail server",
             {"SMTP_URL": "smtp://user:secret@mail.example"},
             "error",
             "SMTP_URL=smtp+starttls://",
         ),
-        ("mail server", {"SMTP_URL": "smtps://user:secret@mail.example"}, "ok", None),
         ("mail from", {"MAIL_FROM": "nobody"}, "error", "MAIL_FROM=Name <address@your.domain>"),
         ("anthropic key", {}, "ok", None),
         ("anthropic key", {"ANTHROPIC_API_KEY": "sk-ant-abc\n"}, "error", "ANTHROPIC_API_KEY="),
@@ -152,6 +158,11 @@ def test_a_part_is_judged(
     assert finding.level == level, finding
     assert (finding.change is None) is (change is None)
     assert (change or "") in (finding.change or "")
+
+
+def test_a_mail_server_that_listens_is_ok(configure: Configure, mail_port: int) -> None:
+    configure(SMTP_URL=f"smtp://127.0.0.1:{mail_port}")
+    assert look("mail server") == Finding("ok", f"smtp to port {mail_port}")
 
 
 def test_a_restart_that_loses_messages_is_told_of_in_production(configure: Configure) -> None:
@@ -252,7 +263,10 @@ def test_workers_are_asked_for_their_pool_and_queues(database: str, broker: str,
     assert (found.pool, found.queues) == ("prefork", frozenset({"default", "ai"}))
 
 
-def test_the_command_ends_with_0_when_nothing_is_an_error(app: Flask, broker: str) -> None:
+def test_the_command_ends_with_0_when_nothing_is_an_error(
+    app: Flask, broker: str, configure: Configure, mail_port: int
+) -> None:
+    configure(SMTP_URL=f"smtp://127.0.0.1:{mail_port}")
     told = app.test_cli_runner().invoke(args=["doctor"])
     assert told.exit_code == 0, told.output
     lines = told.output.splitlines()
