@@ -95,7 +95,8 @@ def _follow(
     last_event_id: str | None,
 ) -> Iterator[str]:
     told: Versions = {}
-    quiet_since = time.monotonic()
+    # A stream that has nothing to tell yet begins with a heartbeat: its headers go out with the first line.
+    quiet_since = float("-inf")
     while True:
         try:
             with reading() as session:
@@ -111,7 +112,7 @@ def _follow(
             # Only the last event of a round carries the id: a connection cut in between is told the round again.
             yield "\n".join(events) + f"id: {_revision(seen)}\n\n"
             told, quiet_since = seen, time.monotonic()
-        elif time.monotonic() - quiet_since > _HEARTBEAT_S:
+        elif not final and time.monotonic() - quiet_since > _HEARTBEAT_S:
             yield ": still here\n\n"
             quiet_since = time.monotonic()
         if final:

@@ -62,6 +62,13 @@ def test_a_client_that_comes_back_hears_only_what_has_changed(
     assert list(job_events(job_id, OPERATOR, news["id"])) == []
 
 
+# Less than a heartbeat.
+@pytest.mark.timeout(12)
+def test_a_client_that_comes_back_to_no_news_hears_at_once_that_we_are_here(job_id: str) -> None:
+    (seen,) = parsed(next(job_events(job_id, OPERATOR, None)))
+    assert next(job_events(job_id, OPERATOR, seen["id"])) == ": still here\n\n"
+
+
 def test_the_stream_over_http(
     client: Client, token: Callable[..., Headers], job_id: str, bury: Callable[[str], str]
 ) -> None:
