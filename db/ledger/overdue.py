@@ -57,9 +57,11 @@ def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
 
 
 def mark_published(connection: Connection, job_ids: Sequence[str]) -> None:
-    """The broker has these messages; a job that a worker was faster to take is left alone."""
+    """The broker has these messages. A job that a worker was faster to take is left alone, also when it is queued
+    again by now: then it is due, and its message is gone.
+    """
     connection.execute(
         update(jobs)
-        .where(jobs.c.id.in_(job_ids), jobs.c.state == State.QUEUED)
+        .where(jobs.c.id.in_(job_ids), jobs.c.state == State.QUEUED, jobs.c.due_at > now())
         .values(published_at=now(), due_at=now(PATIENCE))
     )

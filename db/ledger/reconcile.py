@@ -51,12 +51,18 @@ def still_held(connection: Connection, queue: str) -> int:
 
     Without this a backlog deeper than PATIENCE would be published again and again.
     """
-    soon = select(jobs.c.id).where(
-        *_published,
-        jobs.c.queue == queue,
-        jobs.c.published_at.is_not(None),
-        jobs.c.due_at <= now(PATIENCE / 2),
+    soon = (
+        select(jobs.c.id)
+        .where(
+            *_published,
+            jobs.c.queue == queue,
+            jobs.c.published_at.is_not(None),
+            jobs.c.due_at <= now(PATIENCE / 2),
+        )
+        .limit(_MOST)
+        # Not as a subquery: see `take_overdue`.
+        .cte("soon")
     )
     return connection.execute(
-        update(jobs).where(jobs.c.id.in_(soon.limit(_MOST)), *_published).values(due_at=now(PATIENCE))
+        update(jobs).where(jobs.c.id.in_(select(soon.c.id)), *_published).values(due_at=now(PATIENCE))
     ).rowcount

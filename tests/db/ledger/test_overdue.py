@@ -1,5 +1,6 @@
 """What the relay takes, and that several relays never take the same at once."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,19 @@ from db import ledger
 from db.engine import transaction
 from db.ledger.overdue import PATIENCE, RELAY_LEASE
 from tests.support.databases import on_both_databases
-from tests.support.ledger import A_LEASE, add_job, at_once, bury_job, expire, job_row, pass_time, start_job
+from tests.support.ledger import (
+    A_FAILURE,
+    A_LEASE,
+    add_job,
+    at_once,
+    bury_job,
+    expire,
+    job_row,
+    pass_time,
+    start_job,
+)
+
+Move = Callable[[ledger.Start], None]
 
 pytestmark = [on_both_databases, pytest.mark.usefixtures("database")]
 
@@ -21,6 +34,16 @@ def take(limit: int = 100) -> list[str]:
 def mark(*job_ids: str) -> None:
     with transaction() as connection:
         ledger.mark_published(connection, job_ids)
+
+
+def lose(start: ledger.Start) -> None:
+    with transaction() as connection:
+        ledger.lose(connection, start, A_FAILURE)
+
+
+def release(start: ledger.Start) -> None:
+    with transaction() as connection:
+        ledger.release(connection, start)
 
 
 def test_a_new_job_belongs_to_its_own_process_for_a_moment() -> None:
@@ -53,6 +76,15 @@ def test_a_job_that_a_worker_was_faster_to_start_is_not_marked() -> None:
     before = job_row(start.job_id)
     mark(start.job_id)
     assert job_row(start.job_id) == before
+
+
+@pytest.mark.parametrize("move", [lose, release], ids=["lost", "released"])
+def test_a_job_that_a_worker_took_and_gave_back_meanwhile_is_not_marked(move: Move) -> None:
+    start = start_job()
+    move(start)
+    mark(start.job_id)
+    assert job_row(start.job_id).published_at is None
+    assert take() == [start.job_id]
 
 
 def test_a_parked_job_is_queued_when_its_time_has_come_and_not_before() -> None:
