@@ -16,6 +16,8 @@ from services.storage import storage
 _CHUNK = 500
 # Canaries come every minute through every queue; only the latest tell anything.
 _CANARY = timedelta(hours=1)
+# A file is written before its row is committed. No request and no job takes nearly as long as this.
+_ROW_FOLLOWS = timedelta(days=1)
 
 
 def remove_expired(checkpoint: Callable[[], None]) -> dict[str, int]:
@@ -26,6 +28,7 @@ def remove_expired(checkpoint: Callable[[], None]) -> dict[str, int]:
     kept = timedelta(days=get_settings().retention_days)
     return {
         "files": _remove_files(checkpoint),
+        "files_without_row": _remove_files_without_row(checkpoint),
         "jobs": _remove(Job, _finished_jobs(kept), checkpoint),
         "canaries": _remove(Job, _canaries(), checkpoint),
         "batches": _remove(Batch, _empty_batches(kept), checkpoint),
@@ -65,6 +68,22 @@ def _remove_files(checkpoint: Callable[[], None]) -> int:
         if len(rows) < _CHUNK:
             return removed
         checkpoint()
+
+
+def _remove_files_without_row(checkpoint: Callable[[], None]) -> int:
+    """Whoever wrote them died before the commit, or their rows went with their jobs."""
+    removed = 0
+    for stored in storage().stored_before(_ROW_FOLLOWS):
+        for start in range(0, len(stored), _CHUNK):
+            keys = stored[start : start + _CHUNK]
+            known = select(StoredFile.storage_key).where(StoredFile.storage_key.in_(keys))
+            with reading() as session:
+                without_row = set(keys).difference(session.scalars(known))
+            for key in without_row:
+                storage().delete(key)
+            removed += len(without_row)
+            checkpoint()
+    return removed
 
 
 def _finished_jobs(kept: timedelta) -> Select[str]:

@@ -6,9 +6,11 @@ Keys are made here and never by a user, so no name that people type reaches a pa
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 from urllib.parse import urlsplit
@@ -20,7 +22,11 @@ from fsspec.implementations.local import LocalFileSystem
 from config.settings import ROOT, get_settings
 from services.errors import Permanent, Transient
 
-_KEY = re.compile(r"[0-9a-f]{2}/[0-9a-f-]{36}\.[a-z0-9]{1,5}")
+# A UUIDv7, which begins with its time. A process that was killed while it wrote leaves a `.partial`.
+_KEY = re.compile(
+    r"[0-9a-f]{2}/([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[a-z0-9]{1,5}(\.partial)?"
+)
+_FOLDER = re.compile(r"[0-9a-f]{2}")
 _CHUNK = 1024 * 1024
 
 
@@ -86,6 +92,26 @@ class Storage:
         if self._files.exists(path):
             self._files.rm(path)
 
+    def stored_before(self, age: timedelta) -> Iterator[list[str]]:
+        """The keys of all files that were stored longer than `age` ago, a folder at a time.
+
+        One listing for each folder that exists (at most 256), and no look at any single file: a key tells its
+        time. Raises StorageUnavailable.
+        """
+        latest_ms = (time.time() - age.total_seconds()) * 1000
+        self._files.invalidate_cache()
+        try:
+            for folder in self._files.ls(self._root, detail=False):
+                if _FOLDER.fullmatch(name := folder.rpartition("/")[2]):
+                    paths = self._files.ls(folder, detail=False)
+                    keys = (f"{name}/{path.rpartition('/')[2]}" for path in paths)
+                    yield [key for key in keys if (ms := _written_ms(key)) is not None and ms <= latest_ms]
+        except FileNotFoundError:
+            # Nothing has been stored yet.
+            return
+        except OSError as error:
+            raise StorageUnavailable("the files could not be listed") from error
+
     def _path(self, key: str) -> str:
         if not _KEY.fullmatch(key):
             raise FileGone("not a key of this storage")
@@ -116,6 +142,12 @@ class Storage:
             partial.replace(final)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _written_ms(key: str) -> int | None:
+    """When the file was stored, in milliseconds since 1970; None for what is no key."""
+    match = _KEY.fullmatch(key)
+    return int(match[1] + match[2], 16) if match else None
 
 
 def storage() -> Storage:

@@ -10,5 +10,5 @@ class Nothing(Payload):
 
 @job(queue="default", payload=Nothing, max_retries=3, time_limit=900, owner="operators")
 def tidy(_nothing: Nothing, run: Run) -> dict[str, int]:
-    """Remove finished jobs, expired keys, old files and personal data; tell how many of each."""
+    """Remove finished jobs, expired keys, old files, files without a row and personal data; tell how many of each."""
     return remove_expired(run.checkpoint)
