@@ -150,6 +150,8 @@ class IdempotencyKey(Base):
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     job_id: Mapped[Ref | None] = mapped_column(index=True)
     state: Mapped[str] = mapped_column(String(8))
+    # Of the start that began this effect, which may repeat a commit whose answer was lost; no other start may.
+    lease_token: Mapped[str | None] = mapped_column(String(32))
     # What the caller sent, so that the same key with another body can be refused.
     fingerprint: Mapped[str | None] = mapped_column(String(64))
     receipt: Mapped[Json | None]

@@ -1,12 +1,13 @@
 """What a job's body may ask of the machinery while it runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
 from sqlalchemy.orm import Session, make_transient
 
 from db import ledger
@@ -80,28 +81,24 @@ class Run:
         Raises OutcomeUnknown when an earlier start began the effect and never told, or when this one ends
         so that nobody can tell.
         """
-        try:
-            with transaction() as connection:
-                earlier = ledger.begin_effect(connection, self.start, key)
-        except ledger.EffectUnknown as error:
-            raise OutcomeUnknown("An earlier start began this effect and never said how it ended.") from error
+        earlier = self._begin(key)
         effect = Effect(earlier)
         try:
             yield effect
         except ServiceError as error:
             # A named error says what became of the effect; only this one says that nobody knows.
-            _settle_effect(
+            self._settle(
                 ledger.doubt_effect if isinstance(error, OutcomeUnknown) else ledger.forget_effect, key
             )
             raise
         except BaseException as error:
-            _settle_effect(ledger.doubt_effect, key)
+            self._settle(ledger.doubt_effect, key)
             raise OutcomeUnknown(
                 f"Interrupted by {type(error).__name__} while the effect was under way."
             ) from error
         if earlier is None:
             receipt = effect.receipt or {}
-            _settle_effect(lambda connection, k: ledger.record_receipt(connection, k, receipt), key)
+            self._settle(lambda connection, _start, k: ledger.record_receipt(connection, k, receipt), key)
 
     def finish(self, result: dict[str, Any] | None) -> None:
         """The rows that the body made and the job's success are one commit. Raises LeaseLost."""
@@ -124,10 +121,25 @@ class Run:
         if "session" in self.__dict__:
             self.session.close()
 
+    def _begin(self, key: str) -> dict[str, Any] | None:
+        def commit() -> dict[str, Any] | None:
+            with transaction() as connection:
+                return ledger.begin_effect(connection, self.start, key)
 
-def _settle_effect(move: Any, key: str) -> None:
-    def commit() -> None:
-        with transaction() as connection:
-            move(connection, key)
+        try:
+            return until_database_answers(commit)
+        except ledger.EffectUnknown as error:
+            raise OutcomeUnknown("An earlier start began this effect and never said how it ended.") from error
+        except ledger.LeaseLost:
+            raise
+        except BaseException:
+            # A time limit, say, while the database was away: the commit may have happened, the effect has not.
+            self._settle(ledger.forget_effect, key)
+            raise
 
-    until_database_answers(commit)
+    def _settle(self, move: Callable[[Connection, ledger.Start, str], None], key: str) -> None:
+        def commit() -> None:
+            with transaction() as connection:
+                move(connection, self.start, key)
+
+        until_database_answers(commit)

@@ -1,5 +1,6 @@
 """Around an effect: begun once, its receipt kept, its doubt kept."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,6 +64,37 @@ def test_an_effect_that_began_and_never_told_is_unknown_to_the_next_start() -> N
     assert state() == "started"
 
 
+def test_a_start_that_never_heard_of_its_commit_may_begin_again() -> None:
+    start = start_job()
+    assert begin(start) is None
+    assert begin(start) is None
+
+
+def test_what_another_job_of_the_same_message_began_is_unknown() -> None:
+    start = start_job()
+    begin(start)
+    with pytest.raises(ledger.EffectUnknown):
+        begin(replace(start_job(), token=start.token))
+
+
+def test_a_start_that_lost_its_job_does_not_begin_what_it_had_begun() -> None:
+    start = start_job()
+    begin(start)
+    with transaction() as connection:
+        ledger.lose(connection, start, A_FAILURE)
+    with pytest.raises(ledger.LeaseLost):
+        begin(start)
+
+
+@pytest.mark.parametrize("move", [ledger.forget_effect, ledger.doubt_effect])
+def test_a_start_that_wakes_up_late_settles_nothing_of_what_the_next_one_began(move: Any) -> None:
+    lost, owner = taken_over()
+    begin(owner)
+    with transaction() as connection:
+        move(connection, lost, KEY)
+    assert state() == "started"
+
+
 def test_a_start_that_lost_its_job_does_not_begin() -> None:
     lost, owner = taken_over()
     with pytest.raises(ledger.LeaseLost):
@@ -75,7 +107,7 @@ def test_a_start_that_lost_its_job_does_not_begin_an_effect_set_free_by_an_opera
     lost, owner = taken_over()
     begin(owner)
     with transaction() as connection:
-        ledger.doubt_effect(connection, KEY)
+        ledger.doubt_effect(connection, owner, KEY)
         letter = ledger.bury(connection, owner, A_FAILURE, _unknown(owner))
         ledger.resolve(connection, letter, happened=False, actor="operator")
     with pytest.raises(ledger.LeaseLost):
@@ -99,7 +131,7 @@ def test_a_late_receipt_settles_a_doubt() -> None:
     start = start_job()
     begin(start)
     with transaction() as connection:
-        ledger.doubt_effect(connection, KEY)
+        ledger.doubt_effect(connection, start, KEY)
     with pytest.raises(ledger.EffectUnknown):
         begin(start)
     with transaction() as connection:
@@ -111,7 +143,7 @@ def test_an_effect_that_certainly_did_not_happen_may_begin_again() -> None:
     start = start_job()
     begin(start)
     with transaction() as connection:
-        ledger.forget_effect(connection, KEY)
+        ledger.forget_effect(connection, start, KEY)
     assert begin(start) is None
 
 
@@ -121,7 +153,7 @@ def test_a_receipt_is_never_taken_back(move: Any) -> None:
     begin(start)
     with transaction() as connection:
         ledger.record_receipt(connection, KEY, {"message_id": "a"})
-        move(connection, KEY)
+        move(connection, start, KEY)
     assert begin(start) == {"message_id": "a"}
 
 
@@ -129,8 +161,8 @@ def test_a_doubt_is_not_forgotten() -> None:
     start = start_job()
     begin(start)
     with transaction() as connection:
-        ledger.doubt_effect(connection, KEY)
-        ledger.forget_effect(connection, KEY)
+        ledger.doubt_effect(connection, start, KEY)
+        ledger.forget_effect(connection, start, KEY)
     assert state() == "unknown"
 
 

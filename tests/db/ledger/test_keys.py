@@ -79,7 +79,7 @@ def test_the_key_of_a_dead_job_that_may_have_acted_stays_taken(settle_effect: An
     with transaction() as connection:
         ledger.begin_effect(connection, start, "email:1")
         if settle_effect is not None:
-            settle_effect(connection, "email:1")
+            settle_effect(connection, start, "email:1")
         ledger.bury(connection, start, A_FAILURE, letter_for(start, "outcome_unknown"))
     assert ask() == (job_id, False)
 

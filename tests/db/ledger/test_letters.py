@@ -33,7 +33,7 @@ def job_with_unknown_effect() -> tuple[str, str]:
     start = start_job()
     with transaction() as connection:
         ledger.begin_effect(connection, start, "email:1")
-        ledger.doubt_effect(connection, "email:1")
+        ledger.doubt_effect(connection, start, "email:1")
         letter = ledger.Letter(
             start.job_id,
             start.type,

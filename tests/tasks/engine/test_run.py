@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from sqlalchemy import Engine, event, func, select, text
+from sqlalchemy.exc import OperationalError
 
 from db import ledger
 from db.engine import autocommit, get_engine, transaction
@@ -78,6 +79,23 @@ def test_any_other_ending_leaves_a_doubt_that_later_starts_respect(run: Run, err
     assert state() == "unknown"
     with pytest.raises(OutcomeUnknown):
         act(run, receipt={"id": "b"})
+
+
+@on_both_databases
+def test_an_effect_whose_beginning_was_never_confirmed_happens_once(run: Run) -> None:
+    lose_next_answer(get_engine())
+    assert act(run, receipt={"id": "a"}).receipt == {"id": "a"}
+    assert state() == "done"
+
+
+@on_both_databases
+def test_a_time_limit_before_the_beginning_is_confirmed_leaves_the_effect_to_the_next_start(
+    run: Run,
+) -> None:
+    lose_next_answer(get_engine(), SoftTimeLimitExceeded())
+    with pytest.raises(SoftTimeLimitExceeded):
+        act(run, AssertionError("it acted"))
+    assert state() is None
 
 
 def test_a_start_that_lost_its_job_does_not_act(run: Run) -> None:
@@ -154,3 +172,13 @@ def cut_off_next_commit(engine: Engine) -> None:
             other.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": backend})
 
     event.listen(engine, "commit", cut, once=True)
+
+
+def lose_next_answer(engine: Engine, error: Exception | None = None) -> None:
+    """The next transaction is committed, and its caller is told otherwise."""
+
+    def lose(connection: Any) -> None:
+        connection.connection.commit()
+        raise error or OperationalError("COMMIT", {}, Exception("the connection is gone"))
+
+    event.listen(engine, "commit", lose, once=True)
