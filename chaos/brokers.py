@@ -1,5 +1,6 @@
 """The broker of one run, and what may become of it and of what it holds."""
 
+import json
 import secrets
 import subprocess
 import time
@@ -35,7 +36,7 @@ class Broker(Protocol):
         """Answer nothing for so long."""
 
     def repeat(self) -> int:
-        """Add a copy of each message that is queued; returns how many."""
+        """Add a copy of each message it still holds; returns how many."""
 
 
 class RedisBroker:
@@ -63,9 +64,13 @@ class RedisBroker:
             client.client_pause(int(seconds * 1000))
 
     def repeat(self) -> int:
-        """Append each list to itself."""
+        """Append each list to itself, and what workers hold unacknowledged to its queue, as a late broker does."""
         copies = 0
         with self._server.client as client:
+            for held in cast(list[bytes], client.hvals("unacked")):
+                message, _exchange, queue = json.loads(held)
+                client.lpush(queue, json.dumps(message))
+                copies += 1
             for key in self._lists(client):
                 for message in cast(list[bytes], client.lrange(key, 0, _MOST_COPIES)):
                     client.lpush(key, message)

@@ -55,7 +55,7 @@ class Strike(StrEnum):
     RESTART_BROKER = "broker restarted without its content"
     PAUSE_BROKER = "broker silent"
     DATABASE = "database restarted or locked"
-    TWICE = "every queued message delivered twice"
+    TWICE = "every message delivered twice"
 
 
 # In shares of all jobs, and of all deeds; each act comes up at least once.
