@@ -90,13 +90,19 @@ class Limit:
             return timedelta()
         return max(timedelta(seconds=0.75), min(timedelta(seconds=2), self.rate.per / 10))
 
+    @property
+    def margin(self) -> timedelta:
+        """How much further than a window starts are apart: a body begins a claim later than its reservation."""
+        return self.grace / 4
+
     def reserve(self, job_id: str, *, weight: int = 1) -> timedelta:
         """How long the job has to wait for its start; zero means now. `weight` counts as that many starts.
 
         Asking again before that time gives the rest of the wait. Raises LimitsUnavailable.
         """
-        limit, window = (self.rate.limit, self.rate.per) if self.rate else (0, timedelta())
-        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(self.grace), min(weight, limit)]
+        limit, window = (self.rate.limit, self.rate.per + self.margin) if self.rate else (0, timedelta())
+        grace = self.grace - self.margin
+        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(grace), min(weight, limit)]
         try:
             wait_ms = _scripts().reserve(keys=_keys(self.key), args=arguments)
         except redis.RedisError as error:

@@ -85,6 +85,36 @@ def impatient(script: Script, run: Run) -> None:
     note(script, run, "effect")
 
 
+@job(
+    queue="default",
+    payload=Script,
+    owner="tests",
+    time_limit=20,
+    rate_limit="10/s",
+    rate_key="tests.shared",
+    name="tests.limited_one",
+)
+def limited_one(script: Script, run: Run) -> None:
+    """Take `seconds`, under a limit that `limited_other` shares."""
+    note(script, run, "start")
+    time.sleep(script.seconds)
+
+
+@job(
+    queue="default",
+    payload=Script,
+    owner="tests",
+    time_limit=20,
+    rate_limit="10/s",
+    rate_key="tests.shared",
+    name="tests.limited_other",
+)
+def limited_other(script: Script, run: Run) -> None:
+    """Take `seconds`, under the limit of `limited_one`."""
+    note(script, run, "start")
+    time.sleep(script.seconds)
+
+
 def note(script: Script, run: Run, what: str) -> None:
     """Append a line in one write, so that lines of several processes never mix."""
     line = f"{time.time():.3f} {what} {run.job_id} {run.start.attempt}\n"

@@ -118,7 +118,7 @@ def test_what_piled_up_in_a_pause_does_not_start_at_once(broker: str) -> None:
     jobs = ["first", "second", "third", "fourth"]
     waits = [limit.reserve(name) for name in jobs]
     # Everybody is late by more than a window.
-    time.sleep(waits[-1].total_seconds() + 1.2)
+    time.sleep(waits[-1].total_seconds() + 1.5)
     late = [limit.reserve(name) for name in jobs[1:]]
     assert late[0] == timedelta()
     assert late[1] > timedelta(seconds=0.9)
@@ -132,6 +132,23 @@ def test_who_is_a_little_late_keeps_its_place_before_those_who_come_later(broker
     limit.reserve("third")
     time.sleep(wait.total_seconds() + 0.3)
     assert limit.reserve("second") == timedelta()
+
+
+def test_starts_are_a_margin_further_apart_than_a_window_because_a_body_begins_after_its_reservation(
+    broker: str,
+) -> None:
+    limit = Limit("late", Rate.parse("1/s"))
+    limit.reserve("first")
+    second, third = limit.reserve("second"), limit.reserve("third")
+    asked_at = time.monotonic()
+    # Late, so that the third's turn comes hardly a window after the second's start.
+    time.sleep(second.total_seconds() + 0.7)
+    began = time.monotonic()
+    assert limit.reserve("second") == timedelta()
+    time.sleep(max(0, asked_at + third.total_seconds() - time.monotonic()))
+    while wait := limit.reserve("third"):
+        time.sleep(wait.total_seconds())
+    assert time.monotonic() - began >= (limit.rate.per + limit.margin).total_seconds()  # type: ignore[union-attr]
 
 
 def test_a_heavy_job_counts_as_several(broker: str) -> None:
