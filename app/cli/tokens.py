@@ -1,18 +1,14 @@
 """`flask tokens`: who may call the API."""
 
-from typing import cast
-
 import click
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import select
 
 from app.cli.terminal import Group, ago, as_json, print_json, print_table
 from app.reading.jobs import iso
-from app.security import Scope, make_token
-from db.engine import reading, transaction
+from app.security import Scope
+from app.tokens import NameTaken, issue_token, revoke_token
+from db.engine import reading
 from db.models import ApiToken
-from db.types import now
-
-_table = cast(Table, ApiToken.__table__)
 
 
 @click.group("tokens", cls=Group)
@@ -33,13 +29,11 @@ def create(name: str, scopes: str, replace: bool) -> None:
         raise click.BadParameter(f"there is no scope {', '.join(sorted(unknown))}", param_hint="--scopes")
     if not wanted or not 1 <= len(name) <= 60:
         raise click.UsageError("a token needs a scope, and a name of 1 to 60 characters")
-    token, sha256 = make_token()
-    if replace:
-        _revoke(name)
-    with transaction() as connection:
-        if connection.execute(select(_table.c.id).where(_table.c.name == name)).one_or_none():
-            raise click.ClickException(f"There is a token named {name} already; --replace revokes it.")
-        connection.execute(insert(_table).values(name=name, sha256=sha256, scopes=" ".join(wanted)))
+    try:
+        token = issue_token(name, wanted, replace=replace)
+    except NameTaken:
+        message = f"There is a token named {name} already; --replace revokes it."
+        raise click.ClickException(message) from None
     click.echo(f"Token {name} ({' '.join(wanted)}), shown this once: {token}")
 
 
@@ -71,24 +65,9 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def revoke(name: str) -> None:
     """Refuse this token from now on; its name is free again."""
-    if not _revoke(name):
+    if not revoke_token(name):
         raise click.ClickException(f"There is no token named {name}.")
     click.echo(f"Revoked {name}.")
-
-
-def _revoke(name: str) -> bool:
-    with transaction() as connection:
-        found = connection.execute(
-            select(_table.c.id).where(_table.c.name == name, _table.c.revoked_at.is_(None))
-        ).scalar_one_or_none()
-        if found is None:
-            return False
-        connection.execute(
-            update(_table)
-            .where(_table.c.id == found)
-            .values(name=f"{name} (revoked {found[-8:]})", revoked_at=now())
-        )
-    return True
 
 
 def _standing(token: ApiToken) -> str:
