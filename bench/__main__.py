@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from bench import backlog, bulk, door, drain, latency, memory, recovery, scale
+from bench import backlog, bulk, door, drain, latency, limits, memory, recovery, scale
 from bench.stage import stage
 
 MEASUREMENTS = {
@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "bulk": bulk.measure,
     "door": door.measure,
     "latency": latency.measure,
+    "limits": limits.measure,
     "memory": memory.measure,
     "recovery": recovery.measure,
     "scale": scale.measure,

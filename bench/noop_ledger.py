@@ -4,7 +4,7 @@ from bench.ticks import tick
 from tasks import app
 from tasks.engine import Payload, Run, job
 
-__all__ = ["app", "bulk_noop", "noop"]
+__all__ = ["app", "bulk_noop", "limited_noop", "noop"]
 
 
 class Nothing(Payload):
@@ -22,4 +22,17 @@ def noop(_nothing: Nothing, _run: Run) -> None:
 @job(queue="default", payload=Nothing, owner="bench", time_limit=60, batch_size=100, name="bench.bulk_noop")
 def bulk_noop(_nothing: Nothing, _run: Run) -> None:
     """The same in the bulk lane."""
+    tick()
+
+
+@job(
+    queue="default",
+    payload=Nothing,
+    owner="bench",
+    time_limit=60,
+    rate_limit="10/s",
+    name="bench.limited_noop",
+)
+def limited_noop(_nothing: Nothing, _run: Run) -> None:
+    """The same under a limit."""
     tick()
