@@ -16,6 +16,7 @@ from app.pages import pages
 from app.unsubscribing import unsubscribing
 from config.logging import configure_logging
 from config.settings import Settings, get_settings
+from db.engine import hurry
 
 
 class Application(Flask):
@@ -32,6 +33,8 @@ def create_app() -> Application:
     app.config.from_mapping(flask_options(settings))
     app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask types the provider's base class
     problems.register(app)
+    # Somebody waits for the answer. Commands that run for long, as the relay does, are patient.
+    app.before_request(hurry)
     app.after_request(secure)
     app.after_request(drain)
 

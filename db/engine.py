@@ -3,6 +3,9 @@
 Two kinds of commit. *Durable* ones survive a power cut and are the default. *Relaxed* ones may be lost
 with the last milliseconds before one; they are for facts whose loss cannot repeat an effect: a claim,
 a lease, a progress figure. Losing one only means that the job is looked at again.
+
+Workers are patient with a database that is busy or away, because nobody waits for them. A process that answers
+requests calls `hurry`, and its statements fail after some seconds.
 """
 
 import os
@@ -16,6 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session
 
 from config.settings import get_settings
+from db.impatient import STATEMENT_S, ImpatientConnection
 
 
 class Use(Enum):
@@ -28,7 +32,7 @@ class Use(Enum):
 
 
 # A writer waits this long for SQLite's single write lock; our transactions last milliseconds.
-_SQLITE_BUSY_MS = 20_000
+_SQLITE_BUSY_S = 20
 # Half-open connections are noticed within this time, so that a dead database cannot hang a request.
 _POSTGRESQL_TIMEOUTS = {
     "connect_timeout": 2,
@@ -49,11 +53,14 @@ def reading_engine() -> Engine:
     return _engine(get_settings().database_url, Use.READING)
 
 
-def build_engine(url: str, use: Use = Use.TRANSACTIONS) -> Engine:
+def build_engine(url: str, use: Use = Use.TRANSACTIONS, *, hurried: bool = False) -> Engine:
     """A new engine with this project's rules for `use`; the caller disposes of it."""
     if make_url(url).get_backend_name() == "sqlite":
-        return _build_sqlite(url, use)
-    return create_engine(
+        return _build_sqlite(url, use, STATEMENT_S if hurried else _SQLITE_BUSY_S)
+    options = ["-c synchronous_commit=off"] if use is Use.RELAXED else []
+    if hurried:
+        options.append(f"-c statement_timeout={STATEMENT_S:g}s")
+    engine = create_engine(
         url,
         pool_size=5,
         max_overflow=5,
@@ -64,11 +71,21 @@ def build_engine(url: str, use: Use = Use.TRANSACTIONS) -> Engine:
         # An error's text would quote the row: addresses, texts, names of files.
         hide_parameters=True,
         isolation_level="READ COMMITTED" if use is Use.TRANSACTIONS else "AUTOCOMMIT",
-        connect_args={
-            **_POSTGRESQL_TIMEOUTS,
-            "options": "-c synchronous_commit=off" if use is Use.RELAXED else "",
-        },
+        connect_args={**_POSTGRESQL_TIMEOUTS, "options": " ".join(options)},
     )
+    if hurried:
+
+        @event.listens_for(engine, "do_connect")
+        def _connect(_dialect: Any, _record: Any, words: list[Any], options: dict[str, Any]) -> Any:
+            return ImpatientConnection.connect(*words, **options)
+
+    return engine
+
+
+def hurry() -> None:
+    """Let no statement of this process wait for longer than some seconds, from its next connections on."""
+    global _hurried
+    _hurried = True
 
 
 @contextmanager
@@ -76,6 +93,16 @@ def transaction() -> Iterator[Connection]:
     """One transaction: committed at the end, rolled back on any error."""
     with get_engine().begin() as connection:
         yield connection
+
+
+def takes_writes() -> bool:
+    """Whether a write would be taken now. On SQLite this waits for the write lock. Raises DBAPIError."""
+    with transaction() as connection:
+        # SQLite's transactions begin with the lock.
+        return (
+            connection.dialect.name == "sqlite"
+            or connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "off"
+        )
 
 
 @contextmanager
@@ -93,19 +120,23 @@ def reading() -> Iterator[Session]:
         yield session
 
 
-_engines: dict[tuple[str, Use], Engine] = {}
+_engines: dict[tuple[str, Use, bool], Engine] = {}
+_hurried = False
 
 
 def _engine(url: str, use: Use) -> Engine:
-    engine = _engines.get((url, use))
+    key = (url, use, _hurried)
+    engine = _engines.get(key)
     if engine is None:
         # Of two threads that come at once both use the same; the other one's has not connected to anything.
-        engine = _engines.setdefault((url, use), build_engine(url, use))
+        engine = _engines.setdefault(key, build_engine(url, use, hurried=key[2]))
     return engine
 
 
 def dispose() -> None:
-    """Close every pooled connection of this process."""
+    """Close every pooled connection of this process, which is patient again."""
+    global _hurried
+    _hurried = False
     for engine in _engines.values():
         engine.dispose()
     _engines.clear()
@@ -115,11 +146,11 @@ def dispose() -> None:
 os.register_at_fork(after_in_child=_engines.clear)
 
 
-def _build_sqlite(url: str, use: Use) -> Engine:
+def _build_sqlite(url: str, use: Use, busy_s: float) -> Engine:
     database = make_url(url).database
     if database and database != ":memory:":
         Path(database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": _SQLITE_BUSY_MS / 1000}, hide_parameters=True)
+    engine = create_engine(url, connect_args={"timeout": busy_s}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: Any) -> None:

@@ -1,4 +1,7 @@
-"""A job that does nothing but arrive. The age of the last one per queue tells whether workers consume."""
+"""A job that does nothing but arrive. The age of the last one per queue tells whether workers consume.
+
+Its priority is high: it asks whether somebody takes messages, not how many wait.
+"""
 
 from config.queues import Queue
 from tasks.engine import Payload, Run, job
@@ -10,6 +13,14 @@ class CanaryRef(Payload):
     queue: Queue
 
 
-@job(name="canary.sing", queue="default", payload=CanaryRef, max_retries=0, time_limit=10, owner="operators")
+@job(
+    name="canary.sing",
+    queue="default",
+    payload=CanaryRef,
+    max_retries=0,
+    time_limit=10,
+    priority="high",
+    owner="operators",
+)
 def sing(ref: CanaryRef, run: Run) -> None:
     """That its row says `succeeded`, and when, is all."""

@@ -5,6 +5,7 @@ from flask import Flask
 from app.cli.batches import batches
 from app.cli.dead_letters import dead_letters
 from app.cli.doctor import doctor_command
+from app.cli.health import health
 from app.cli.jobs import jobs
 from app.cli.queues import queues
 from app.cli.running import migrate_command, relay_command
@@ -17,6 +18,7 @@ def register(app: Flask) -> None:
         migrate_command,
         relay_command,
         doctor_command,
+        health,
         tokens,
         jobs,
         batches,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import func, select
 
-from app.operations.readiness import missing
+from app.operations.readiness import readiness
 from app.operations.recent import failed_attempts, jobs_by_state
 from app.operations.relay import LATE, behind
 from app.pages.figures import duration
@@ -60,15 +60,15 @@ class LastHour:
 
 
 def parts() -> list[Part]:
-    """Database, broker and relay, found out by asking them. Takes two seconds at most."""
-    faults = missing()
+    """Database, broker and relay, found out by asking them, and what stands still. Takes a second or two."""
+    faults, stalled = readiness()
     known = {"database": "answers, and is migrated", "broker": "answers"}
     found = [
         Part(name.capitalize(), name not in faults, faults.get(name, well)) for name, well in known.items()
     ]
     if "database" not in faults:
         found.append(_relay())
-    return found
+    return found + [Part(name.capitalize(), works=False, says=why) for name, why in stalled.items()]
 
 
 def queue_rows(last_hour: LastHour) -> list[QueueRow]:

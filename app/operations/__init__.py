@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, jsonify
 
 from app.operations.metrics import exposition
-from app.operations.readiness import missing
+from app.operations.readiness import readiness
 from app.problems import RETRY_AFTER_S
 from app.security import Scope, api_viewer
 from config.settings import get_settings
@@ -19,9 +19,12 @@ def healthz() -> dict[str, str]:
 
 @operations.get("/readyz")
 def readyz() -> Response:
-    """200 while the database (migrated) and the broker answer within a second, else 503 with what is missing."""
-    faults = missing()
-    response = jsonify({"ready": not faults, "missing": faults})
+    """200 while the database (migrated) and the broker answer and take writes within a second, else 503.
+
+    `missing` says why. `stalled` names what delays accepted work (beat, a queue without workers) and leaves it at 200.
+    """
+    faults, stalled = readiness()
+    response = jsonify({"ready": not faults, "missing": faults, "stalled": stalled})
     if faults:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)

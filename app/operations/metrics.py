@@ -1,8 +1,9 @@
 """Prometheus figures, read from the ledger at each scrape: the same from every web process."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -12,6 +13,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 
 from app.intake.admission import queue_pressure, write_refusals
+from app.operations import canaries
 from app.operations.recent import durations, failed_attempts, jobs_by_state
 from app.reading.queues import backlogs, broker_messages, pauses
 from config.queues import Priority, Queue
@@ -43,6 +45,7 @@ class LedgerFigures(Collector):
         """Raises what the database raises."""
         yield from _unfinished()
         yield _paused()
+        yield from _canaries()
         yield from _pressure()
         yield _refused()
         yield _dead_letters()
@@ -80,6 +83,31 @@ def _paused() -> GaugeMetricFamily:
     for queue in Queue:
         family.add_metric((queue.value,), queue in resting)
     return family
+
+
+def _canaries() -> Iterator[GaugeMetricFamily]:
+    age = GaugeMetricFamily(
+        "canary_age_seconds", "Since a canary has last come through; +Inf if none has.", labels=("queue",)
+    )
+    stuck = GaugeMetricFamily(
+        "queue_unserved", "1 while nobody takes its canary, and nothing of it runs.", labels=("queue",)
+    )
+    found = canaries.canaries()
+    nobody = canaries.unserved(found)
+    for queue, canary in found.items():
+        age.add_metric((queue.value,), _seconds(canary.arrived))
+        stuck.add_metric((queue.value,), queue in nobody)
+    yield age
+    yield stuck
+    yield GaugeMetricFamily(
+        "beat_silence_seconds",
+        "Since beat has last submitted a canary; +Inf if it never has.",
+        value=_seconds(canaries.beat_silence(found)),
+    )
+
+
+def _seconds(span: timedelta | None) -> float:
+    return math.inf if span is None else span.total_seconds()
 
 
 def _pressure() -> Iterator[GaugeMetricFamily]:

@@ -15,10 +15,16 @@ from tasks.engine.publisher import BrokerUnavailable
 _TIMEOUT_S = 1.0
 
 
+class BrokerRefuses(BrokerUnavailable):
+    """It answers, and takes nothing."""
+
+
 def ping(timeout_s: float = _TIMEOUT_S) -> None:
-    """Open a connection and a channel and look at a queue. Raises BrokerUnavailable."""
+    """Open a connection, look at a queue and, on Redis, write. Raises BrokerUnavailable or BrokerRefuses."""
     with connection_to_broker(timeout_s) as connection:
         _depth(connection, Queue.DEFAULT)
+        if connection.transport.driver_type == "redis":
+            _write(connection)
 
 
 def depths(timeout_s: float = _TIMEOUT_S) -> dict[Queue, int]:
@@ -45,6 +51,14 @@ def connection_to_broker(timeout_s: float) -> Iterator[Any]:
         raise BrokerUnavailable(type(error).__name__) from error
     finally:
         connection.release()
+
+
+def _write(connection: Any) -> None:
+    """A Redis whose memory is full, or that is a replica, answers everything but a write."""
+    try:
+        connection.default_channel.client.set("readiness", "", ex=60)
+    except connection.channel_errors as error:
+        raise BrokerRefuses(type(error).__name__) from error
 
 
 def _depth(connection: Any, queue: Queue) -> int:

@@ -110,13 +110,18 @@ def test_a_stopping_worker_may_hand_its_jobs_back_before_it_is_killed(name: str)
     assert timedelta(seconds=int(grace.rstrip("s"))) > DRAIN + timedelta(seconds=10)
 
 
-@pytest.mark.parametrize(
-    "name", ["web", "flower", "worker", "worker_images", "worker_ai", "postgres", "redis"]
-)
-def test_every_server_and_worker_has_a_health_check_of_its_own_kind(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "migrate"])
+def test_every_server_has_a_health_check_of_its_own_kind(name: str) -> None:
     check = " ".join(SERVICES[name]["healthcheck"]["test"])
-    expected = {"web": "/readyz", "flower": "/healthcheck", "postgres": "pg_isready", "redis": "ping"}
-    assert expected.get(name, f"{name}@$$HOSTNAME") in check
+    expected = {"web": "/readyz", "mailpit": "readyz", "flower": "/healthcheck", "redis": "ping"}
+    expected |= {"postgres": "pg_isready", "relay": "flask health relay", "beat": "flask health beat"}
+    assert expected.get(name, "flask health queues") in check
+
+
+@pytest.mark.parametrize("name", [name for name in PROCFILE if queues_of(PROCFILE[name])])
+def test_a_worker_is_healthy_while_its_own_queues_are_consumed(name: str) -> None:
+    check = SERVICES[name]["healthcheck"]["test"]
+    assert check == ["CMD", "flask", "health", "queues", ",".join(queues_of(PROCFILE[name]))]
 
 
 def test_the_image_holds_every_package_that_runs_in_production_and_no_local_file() -> None:

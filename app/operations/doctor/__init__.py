@@ -20,6 +20,8 @@ CHECKS: dict[str, Callable[[System], Finding]] = {
     "persistence": processes.persistence,
     "limits": processes.limits_server,
     "relay": processes.relay,
+    "beat": processes.beat,
+    "canaries": processes.canaries,
     "workers": processes.workers,
     "pool": processes.pools,
     "visibility": limits.visibility_timeout,

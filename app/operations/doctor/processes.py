@@ -9,9 +9,11 @@ from tasks.engine.publisher import BrokerUnavailable
 
 
 def broker(_system: System) -> Finding:
-    """Reached, by looking at a queue."""
+    """Reached, by looking at a queue and, on Redis, by writing."""
     try:
         messages.ping()
+    except messages.BrokerRefuses as fault:
+        return error(f"refuses writes ({fault})", "maxmemory 0  # redis.conf; or more; or not a replica")
     except BrokerUnavailable:
         return error("does not answer", "BROKER_URL=redis://HOST:6379/0, or start it")
     return ok("answers")
@@ -86,3 +88,22 @@ def relay(system: System) -> Finding:
     if not system.relays:
         return warning("none on this machine; nothing is overdue, so one may run elsewhere", "flask relay")
     return ok(f"{system.relays} on this machine, and nothing is overdue")
+
+
+def beat(system: System) -> Finding:
+    """Judged by its canaries, as it may run elsewhere."""
+    if system.stalled is None:
+        return ok("not asked: the database does not answer")
+    if "beat" in system.stalled:
+        return warning(f"{system.stalled['beat']}; nothing that recurs is done", "celery -A tasks beat")
+    return ok("its canaries come every minute")
+
+
+def canaries(system: System) -> Finding:
+    """A worker that answers need not consume; that its queue's canary arrives proves it."""
+    if system.stalled is None:
+        return ok("not asked: the database does not answer")
+    for name, why in system.stalled.items():
+        if name != "beat":
+            return error(f"{name} {why}", f"celery -A tasks worker --queues {name.split()[-1]}  # restart it")
+    return ok("no queue keeps its canary waiting")

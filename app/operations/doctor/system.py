@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.operations.canaries import stalled
 from app.operations.relay import behind
 from config.settings import Settings, get_settings
 from db.engine import reading, reading_engine
@@ -49,6 +50,11 @@ class System:
             return Database(True, timedelta(seconds=ahead), behind())
         except SQLAlchemyError:
             return None
+
+    @cached_property
+    def stalled(self) -> dict[str, str] | None:
+        """What stands still, by the canaries; None without a migrated database."""
+        return stalled() if self.database is not None and self.database.migrated else None
 
     @cached_property
     def database_file(self) -> Path | None:
