@@ -1,7 +1,7 @@
 """Every change of a job's state, and nothing else. No function commits: the caller's transaction does."""
 
 from db.ledger.batches import await_batch, cancel_some, complete_batches, open_batch, tally
-from db.ledger.cancel import cancel, cancel_requested
+from db.ledger.cancel import cancel
 from db.ledger.effects import begin_effect, doubt_effect, forget_effect, record_receipt
 from db.ledger.enqueue import PUBLISH_GRACE, NewJob, enqueue
 from db.ledger.errors import (
@@ -27,7 +27,6 @@ from db.ledger.start import (
     Unclaimed,
     checkpoint,
     claim,
-    claim_many,
     expired,
     hold_back,
     renew,
@@ -35,6 +34,7 @@ from db.ledger.start import (
     why_unclaimed,
 )
 from db.ledger.strangers import set_aside
+from db.ledger.together import absolve, checkpoint_many, claim_many, give_back
 from db.ledger.unique import Standing, replace_unique, take_unique
 
 __all__ = [
@@ -59,15 +59,16 @@ __all__ = [
     "Start",
     "Unclaimed",
     "WrongResolution",
+    "absolve",
     "audit",
     "await_batch",
     "begin_effect",
     "bind",
     "bury",
     "cancel",
-    "cancel_requested",
     "cancel_some",
     "checkpoint",
+    "checkpoint_many",
     "claim",
     "claim_many",
     "complete_batches",
@@ -80,6 +81,7 @@ __all__ = [
     "finish",
     "finish_many",
     "forget_effect",
+    "give_back",
     "hold_back",
     "lose",
     "mark_published",

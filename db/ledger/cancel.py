@@ -1,6 +1,5 @@
 """Cancelling: at once for a job that waits, at its next checkpoint for one that runs."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -12,15 +11,6 @@ from db.types import now
 
 # What a cancelled job's row says.
 CANCELLED = {"error_code": "cancelled", "error_message": "The job was cancelled."}
-
-
-def cancel_requested(connection: Connection, job_ids: Sequence[str]) -> set[str]:
-    """Those of the jobs that somebody wants to be cancelled."""
-    return set(
-        connection.scalars(
-            select(jobs.c.id).where(jobs.c.id.in_(job_ids), jobs.c.cancel_requested_at.is_not(None))
-        )
-    )
 
 
 def cancel(connection: Connection, job_id: str) -> str:

@@ -29,7 +29,7 @@ class Failure:
 
 _OWNED = (jobs.c.id == bindparam("job_id"), jobs.c.lease_token == bindparam("token"))
 # What every move out of `running` leaves behind.
-_LEFT = {"lease_token": None, "published_at": None}
+_LEFT = {"lease_token": None, "published_at": None, "suspect": False}
 _ENDED = {**_LEFT, "due_at": None, "finished_at": now()}
 
 _SUCCEEDED = {
@@ -85,7 +85,7 @@ def park(
         connection,
         start,
         {
-            **_back_to(State.WAITING, now(delay), failure.code, failure.message),
+            **back_to(State.WAITING, now(delay), failure.code, failure.message),
             "failures": jobs.c.failures + (1 if charge else 0),
         },
     )
@@ -105,13 +105,13 @@ def bury(connection: Connection, start: Start, failure: Failure, letter: Letter)
 
 def release(connection: Connection, start: Start) -> None:
     """running → queued at once and free of charge: the worker is going away, the job is not at fault."""
-    _move(connection, start, _back_to(State.QUEUED, now()))
+    _move(connection, start, back_to(State.QUEUED, now()))
     _record(connection, start, Failure("released", "worker_shutdown", "The worker was shut down."))
 
 
 def lose(connection: Connection, start: Start, failure: Failure) -> None:
     """running → queued at once, counted as a start whose end nobody can explain. Raises LeaseLost."""
-    _move(connection, start, {**_back_to(State.QUEUED, now()), "losses": jobs.c.losses + 1})
+    _move(connection, start, {**back_to(State.QUEUED, now()), "losses": jobs.c.losses + 1})
     _record(connection, start, failure)
 
 
@@ -120,9 +120,7 @@ def stop(connection: Connection, start: Start) -> None:
     _move(connection, start, {**_ENDED, "state": State.CANCELLED, **CANCELLED})
 
 
-def _back_to(
-    state: State, due_at: now, code: str | None = None, message: str | None = None
-) -> dict[str, Any]:
+def back_to(state: State, due_at: Any, code: Any = None, message: Any = None) -> dict[str, Any]:
     """Back among the jobs to be started, unless a cancel was asked for meanwhile."""
     cancelled = jobs.c.cancel_requested_at.is_not(None)
     return {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from db.ledger.tables import jobs, paused_queues
 from db.models.jobs import State
@@ -24,7 +24,7 @@ class Due:
     type: str
     queue: str
     priority: str
-    # In a message of its own: it has taken a worker down, and others must not go with it again.
+    # In a message of its own: it may have taken a worker down, and others must not go with it again.
     alone: bool = False
 
 
@@ -50,7 +50,9 @@ def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
         update(jobs)
         .where(jobs.c.id.in_(select(due.c.id)))
         .values(state=State.QUEUED, due_at=now(RELAY_LEASE), published_at=None)
-        .returning(jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority, jobs.c.losses > 0)
+        .returning(
+            jobs.c.id, jobs.c.type, jobs.c.queue, jobs.c.priority, or_(jobs.c.losses > 0, jobs.c.suspect)
+        )
     )
     # UUIDv7: the order of ids is the order of arrival, which RETURNING does not keep.
     return sorted((Due(*row) for row in taken), key=lambda job: job.id)

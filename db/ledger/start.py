@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, literal_column, null, or_, select, update
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    false,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from db.ledger.errors import LeaseLost
 from db.ledger.tables import jobs, literally
@@ -22,6 +32,7 @@ class Start:
     token: str
     worker: str
     type: str
+    queue: str
     payload: dict[str, Any]
     payload_version: int
     attempt: int
@@ -52,6 +63,7 @@ _START = (
     jobs.c.lease_token,
     jobs.c.worker,
     jobs.c.type,
+    jobs.c.queue,
     jobs.c.payload,
     jobs.c.payload_version,
     jobs.c.attempts,
@@ -62,7 +74,8 @@ _START = (
     jobs.c.started_at,
 )
 
-_CLAIMING = (
+# What every claim does.
+CLAIMING = (
     update(jobs)
     .where(
         or_(
@@ -84,8 +97,7 @@ _CLAIMING = (
 )
 
 
-_CLAIM = _CLAIMING.where(jobs.c.id == bindparam("job_id"))
-_CLAIM_MANY = _CLAIMING.where(jobs.c.id.in_(bindparam("job_ids", expanding=True)))
+_CLAIM = CLAIMING.where(jobs.c.id == bindparam("job_id")).values(suspect=false())
 
 
 def claim(connection: Connection, job_id: str, *, worker: str, lease: timedelta) -> Start | None:
@@ -96,23 +108,6 @@ def claim(connection: Connection, job_id: str, *, worker: str, lease: timedelta)
         {"job_id": job_id, "token": token, "worker_id": worker, "lease_s": lease.total_seconds()},
     ).one_or_none()
     return None if row is None else _start(row)
-
-
-def claim_many(
-    connection: Connection, job_ids: Sequence[str], *, worker: str, lease: timedelta
-) -> list[Start]:
-    """Claim what can be claimed of these jobs, in one statement and under one token; in their order."""
-    rows = connection.execute(
-        _CLAIM_MANY,
-        {
-            "job_ids": job_ids,
-            "token": secrets.token_hex(16),
-            "worker_id": worker,
-            "lease_s": lease.total_seconds(),
-        },
-    )
-    starts = {row[0]: _start(row) for row in rows}
-    return [starts[job_id] for job_id in job_ids if job_id in starts]
 
 
 def hold_back(connection: Connection, job_id: str, *, delay: timedelta) -> bool:
@@ -146,12 +141,12 @@ def renew(connection: Connection, job_ids: Sequence[str], *, worker: str, lease:
     return renewed.rowcount
 
 
-def running_on(connection: Connection, job_id: str, *, worker: str) -> Start | None:
-    """The start that `worker` has of this job, if it has one: for a parent that saw its child die."""
-    row = connection.execute(
-        select(*_START).where(jobs.c.id == job_id, jobs.c.state == State.RUNNING, jobs.c.worker == worker)
-    ).one_or_none()
-    return None if row is None else _start(row)
+def running_on(connection: Connection, job_ids: Sequence[str], *, worker: str) -> list[Start]:
+    """The starts that `worker` has of these jobs: for a parent that saw its child die."""
+    rows = connection.execute(
+        select(*_START).where(jobs.c.id.in_(job_ids), jobs.c.state == State.RUNNING, jobs.c.worker == worker)
+    )
+    return [_start(row) for row in rows]
 
 
 def expired(connection: Connection, *, job_id: str | None = None, limit: int = 100) -> list[Start]:

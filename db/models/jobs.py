@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, SmallInteger, String, Text, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, SmallInteger, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import Base, CreatedAt, Id, Json, Ref, Submitter
@@ -73,6 +73,9 @@ class Job(Base):
     attempts: Mapped[int] = mapped_column(SmallInteger, default=0)
     failures: Mapped[int] = mapped_column(SmallInteger, default=0)
     losses: Mapped[int] = mapped_column(SmallInteger, default=0)
+    # Started together with others: if the worker dies now, nobody can tell which of them is at fault. Still set on a
+    # queued job, that has happened; it travels alone then.
+    suspect: Mapped[bool] = mapped_column(server_default=false())
     progress: Mapped[int | None] = mapped_column(SmallInteger)
     cancel_requested_at: Mapped[datetime | None]
     result: Mapped[Json | None]

@@ -1,4 +1,4 @@
-"""May a job start now? Asked before its start is counted, so that waiting costs no attempt."""
+"""May a job start now? Waiting for it costs no attempt."""
 
 from datetime import timedelta
 
@@ -16,18 +16,26 @@ log = structlog.get_logger()
 _LIMITS_AWAY = timedelta(seconds=10)
 
 
-def may_start(job: JobType[P], job_id: str) -> bool:
-    """True if it may; a job whose turn under its limit is later has gone back to wait for it."""
+def wait_for_turn(job: JobType[P], job_id: str) -> timedelta:
+    """How long the job has to wait under its limit; zero means that it is to start now."""
     if job.limit is None:
-        return True
+        return timedelta()
     try:
-        wait = job.limit.reserve(job_id)
+        return job.limit.reserve(job_id)
     except LimitsUnavailable as error:
         if job.limit.rate is None:
             # Only a freeze would have made it wait, and that is a courtesy.
-            return True
+            return timedelta()
         log.warning("limit.unavailable", job_id=job_id, key=job.limit.key, reason=str(error))
-        wait = _LIMITS_AWAY
+        return _LIMITS_AWAY
+
+
+def may_start(job: JobType[P], job_id: str) -> bool:
+    """True if it may; a job whose turn under its limit is later has gone back to wait for it.
+
+    Asked before the job is claimed.
+    """
+    wait = wait_for_turn(job, job_id)
     if not wait:
         return True
 

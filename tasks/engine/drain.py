@@ -4,6 +4,7 @@ Celery's warm shutdown waits for ever and its soft shutdown always waits its who
 hands the jobs back at once.
 """
 
+import mmap
 import signal
 import threading
 from datetime import timedelta
@@ -21,6 +22,14 @@ log = structlog.get_logger()
 # Below the grace that compose, Kubernetes and Heroku give (30 s) before they kill.
 DRAIN = timedelta(seconds=20)
 
+# One byte that the parent shares with the children it forks; they get no signal.
+_draining = mmap.mmap(-1, 1)
+
+
+def draining() -> bool:
+    """Whether this worker has been told to go, as its children may ask as well."""
+    return _draining[0] != 0
+
 
 class Drain(bootsteps.StartStopStep):
     """Watches for the worker's shutdown and bounds it."""
@@ -35,6 +44,7 @@ class Drain(bootsteps.StartStopStep):
         worker_shutting_down.connect(self._on_signal, weak=False)
 
     def _on_signal(self, **_signal: Any) -> None:
+        _draining[0] = 1
         if self._deadline is None:
             self._deadline = threading.Timer(DRAIN.total_seconds(), self._hand_back)
             self._deadline.daemon = True

@@ -8,11 +8,10 @@ import structlog
 
 from db import ledger
 from db.engine import autocommit, transaction
-from tasks.engine.job import JOBS
 from tasks.engine.patience import until_database_answers
 from tasks.engine.publisher import BrokerUnavailable, Publisher
 from tasks.engine.reconcile import LOOK_EVERY_S, Reconciler
-from tasks.engine.settle import settle
+from tasks.engine.settle import take_back
 from tasks.engine.verdict import WorkerLost
 from tasks.engine.wake import Bell
 
@@ -75,10 +74,7 @@ def recover_expired() -> None:
     """Take back running jobs whose worker let the lease run out."""
     with autocommit() as connection:
         starts = ledger.expired(connection)
-    for start in starts:
-        job = JOBS.get(start.type)
-        if job is not None:
-            settle(job, start, WorkerLost())
+    take_back(starts, WorkerLost())
 
 
 def run_relay() -> None:

@@ -11,8 +11,7 @@ from celery.worker.request import Request
 
 from db import ledger
 from db.engine import autocommit, transaction
-from tasks.engine.job import JOBS
-from tasks.engine.settle import settle
+from tasks.engine.settle import take_back
 from tasks.engine.verdict import WorkerLost
 from tasks.engine.worker import worker_id
 
@@ -40,21 +39,23 @@ class JobRequest(Request):
     def cancel(self, pool: Any, signal: Any = None, emit_retry: bool = True) -> None:
         """The worker is going away: the job returns to the ledger before its child is stopped."""
         try:
-            for start in self._starts():
+            starts = self._starts()
+            with transaction() as connection:
+                unbegun = ledger.absolve(connection, starts, suspect=False)
+            for start in starts:
                 with suppress(ledger.LeaseLost), transaction() as connection:
-                    ledger.release(connection, start)
+                    if start.job_id not in unbegun:
+                        ledger.release(connection, start)
         finally:
             super().cancel(pool, signal, emit_retry)
 
     def _settle(self, error: Exception) -> None:
         try:
-            for start in self._starts():
-                settle(JOBS[self.task.name], start, error)
+            take_back(self._starts(), error)
         except Exception as failure:  # noqa: BLE001  # the worker's event loop must go on, and forget this request
             # The relay takes the job back when its lease runs out.
             log.warning("job.not_taken_back", message_id=self.id, error=type(failure).__name__)
 
     def _starts(self) -> list[ledger.Start]:
         with autocommit() as connection:
-            found = [ledger.running_on(connection, job_id, worker=worker_id()) for job_id in self.args]
-        return [start for start in found if start is not None]
+            return ledger.running_on(connection, self.args, worker=worker_id())

@@ -9,7 +9,7 @@ from tasks.engine.admission import may_start
 from tasks.engine.job import JOBS, JobType, P
 from tasks.engine.patience import until_database_answers
 from tasks.engine.run import JobCancelled, Run
-from tasks.engine.settle import settle
+from tasks.engine.settle import settle, take_back
 from tasks.engine.verdict import WorkerLost
 from tasks.engine.worker import worker_id
 
@@ -54,8 +54,7 @@ def _take_over(job: JobType[P], job_id: str) -> ledger.Start | None:
         return None
     with autocommit() as connection:
         starts = ledger.expired(connection, job_id=job_id)
-    for start in starts:
-        settle(job, start, WorkerLost())
+    take_back(starts, WorkerLost())
     return _claim(job_id)
 
 

@@ -1,18 +1,41 @@
 """Carry out a verdict: one transaction that ends a start."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import structlog
 
 from db import ledger
+from db.engine import transaction
 from tasks.engine.announce import announce
-from tasks.engine.job import JobType, P
+from tasks.engine.job import JOBS, JobType, P
 from tasks.engine.limits import LimitsUnavailable, freeze
 from tasks.engine.outbox import unit_of_work
 from tasks.engine.patience import until_database_answers
 from tasks.engine.verdict import Bury, Lose, Park, judge
 
 log = structlog.get_logger()
+
+
+def take_back(starts: Sequence[ledger.Start], error: Exception) -> None:
+    """End the starts of a process that is gone, as the error demands. Those of unknown types are left to others.
+
+    What shared a message and left no trace is not charged: it may not have begun.
+    """
+    known = [start for start in starts if start.type in JOBS]
+    if not known:
+        return
+
+    def commit() -> set[str]:
+        with transaction() as connection:
+            return ledger.absolve(connection, known, suspect=True)
+
+    absolved = until_database_answers(commit)
+    if absolved:
+        log.warning("bulk.taken_back", jobs=len(absolved), error=type(error).__name__)
+    for start in known:
+        if start.job_id not in absolved:
+            settle(JOBS[start.type], start, error)
 
 
 def settle(job: JobType[P], start: ledger.Start, error: BaseException) -> None:

@@ -5,15 +5,18 @@ from datetime import timedelta
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from db import ledger
 from db.engine import autocommit, reading, transaction
+from db.ledger.tables import jobs
 from db.models import Attempt, DeadLetter, Job
 from services.errors import Permanent, Transient
 from tasks.engine import Payload, Run, job, unit_of_work
 from tasks.engine.bulk import run_bulk
+from tasks.engine.job import JobType
 from tasks.engine.message import bundled
+from tasks.engine.pauses import forget_pauses
 from tests.support.databases import on_both_databases
 
 SEEN: list[int] = []
@@ -51,6 +54,12 @@ def bulk(numbered: Numbered, run: Run) -> dict[str, int] | None:
             with run.once(f"bulk:{run.job_id}") as effect:
                 effect.receipt = effect.receipt or {"number": numbered.number}
             return effect.receipt
+        case "pause":
+            pause("email_bulk")
+        case "lose":
+            with transaction() as connection:
+                connection.execute(update(jobs).values(lease_token="another's"))
+            raise ledger.LeaseLost(run.job_id)
     return None
 
 
@@ -61,14 +70,34 @@ def other(_numbered: Numbered, _run: Run) -> None:
     """Another type."""
 
 
+@job(
+    queue="email_bulk",
+    payload=Numbered,
+    owner="tests",
+    time_limit=60,
+    batch_size=4,
+    rate_limit="1/h",
+    name="tests.limited_bulk",
+)
+def limited(numbered: Numbered, _run: Run) -> None:
+    """One an hour."""
+    SEEN.append(numbered.number)
+
+
+def pause(queue: str) -> None:
+    with transaction() as connection:
+        ledger.pause(connection, queue, actor="cli:ada")
+    forget_pauses()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_seen() -> None:
     SEEN.clear()
 
 
-def enqueue(*acts: str) -> list[str]:
+def enqueue(*acts: str, kind: JobType[Numbered] = bulk) -> list[str]:
     with unit_of_work() as work:
-        members = [(bulk, Numbered(number=number, act=act)) for number, act in enumerate(acts)]
+        members = [(kind, Numbered(number=number, act=act)) for number, act in enumerate(acts)]
         return [handle.id for handle in work.enqueue_batch("test", members)]
 
 
@@ -149,17 +178,6 @@ def test_priorities_and_types_never_share_a_message() -> None:
 
 def test_a_job_that_took_a_worker_down_travels_alone() -> None:
     assert sizes([due(0), due(1, alone=True), due(2)]) == [2, 1]
-
-
-def test_after_a_crash_every_job_of_the_message_is_published_alone(database: str) -> None:
-    ids = enqueue("succeed", "succeed", "succeed")
-    with autocommit() as connection:
-        starts = ledger.claim_many(connection, ids, worker="w", lease=timedelta(seconds=30))
-    with transaction() as connection:
-        for start in starts:
-            ledger.lose(connection, start, ledger.Failure("lost", "worker_lost", "gone"))
-        taken = ledger.take_overdue(connection, limit=10)
-    assert sizes(taken) == [1, 1, 1]
 
 
 def test_a_message_of_the_largest_size_is_below_eight_kilobytes() -> None:

@@ -12,7 +12,7 @@ from tasks.emails import send_email
 from tasks.engine.verdict import DATABASE_WAIT, Bury, Park, judge
 
 START = Start(
-    "job", "token", "worker", "emails.send_email", {}, 1, 1, 0, 0, None, "system", datetime.now(UTC)
+    "job", "token", "worker", "emails.send_email", "email", {}, 1, 1, 0, 0, None, "system", datetime.now(UTC)
 )
 AWAY = OperationalError("SELECT 1", {}, Exception("terminating connection"))
 

@@ -137,10 +137,10 @@ def test_a_lease_that_was_taken_over_is_not_renewed_by_its_former_owner() -> Non
 def test_a_worker_finds_only_its_own_running_start() -> None:
     start = start_job()
     with transaction() as connection:
-        assert ledger.running_on(connection, start.job_id, worker=start.worker) == start
-        assert ledger.running_on(connection, start.job_id, worker="other@there:2") is None
+        assert ledger.running_on(connection, [start.job_id], worker=start.worker) == [start]
+        assert ledger.running_on(connection, [start.job_id], worker="other@there:2") == []
         ledger.finish(connection, start, None)
-        assert ledger.running_on(connection, start.job_id, worker=start.worker) is None
+        assert ledger.running_on(connection, [start.job_id], worker=start.worker) == []
 
 
 def test_a_checkpoint_stores_the_progress_and_stops_a_cancelled_job() -> None:

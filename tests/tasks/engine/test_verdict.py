@@ -20,6 +20,7 @@ START = Start(
     token="t",
     worker="w",
     type="tests.scripted",
+    queue="default",
     payload={},
     payload_version=1,
     attempt=1,
