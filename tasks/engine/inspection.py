@@ -2,6 +2,7 @@
 
 import socket
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 import redis
 
 from config.celery import celery_options
-from config.settings import VAR, get_settings
+from config.settings import get_settings
 from tasks.engine.broker import connection_to_broker
 from tasks.engine.celery import app
+from tasks.engine.wake import bells
 
 _TIMEOUT_S = 1.0
 # Celery lets the environment overrule these two, past our settings.
@@ -68,9 +70,9 @@ def redis_server(url: str, timeout_s: float = _TIMEOUT_S) -> RedisServer:
     return RedisServer(eviction, persistent, timedelta(seconds=ahead))
 
 
-def relays(folder: Path = VAR / "relays") -> int:
+def relays(places: Sequence[Path] | None = None) -> int:
     """How many relays listen on this machine."""
-    return sum(_listens(path) for path in folder.glob("*.sock"))
+    return sum(_listens(path) for path in bells(places))
 
 
 def overruled() -> list[str]:

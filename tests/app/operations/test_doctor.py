@@ -220,12 +220,12 @@ def test_celerys_own_variables_that_overrule_ours_are_found(
 
 
 def test_a_relay_that_was_killed_does_not_count(tmp_path: Path) -> None:
-    bell = Bell(tmp_path)
+    bell = Bell([tmp_path])
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as killed:
         killed.bind(str(tmp_path / "1.sock"))
-    assert inspection.relays(tmp_path) == 1
+    assert inspection.relays([tmp_path]) == 1
     bell.close()
-    assert inspection.relays(tmp_path) == 0
+    assert inspection.relays([tmp_path]) == 0
 
 
 def test_a_job_that_nobody_publishes_is_seen(database: str) -> None:
