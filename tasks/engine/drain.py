@@ -1,7 +1,7 @@
 """Deploys: SIGTERM lets running jobs end, for a while; then they go back to the ledger, free of charge.
 
 Celery's warm shutdown waits for ever and its soft shutdown always waits its whole time. A second SIGTERM
-hands the jobs back at once.
+hands the jobs back at once; while the database is away, they run on until it answers.
 """
 
 import mmap
@@ -16,6 +16,8 @@ from celery.signals import worker_shutting_down
 
 from tasks.engine.celery import app
 from tasks.engine.leases import active_requests
+from tasks.engine.patience import until_database_answers
+from tasks.engine.request import JobRequest
 
 log = structlog.get_logger()
 
@@ -56,7 +58,11 @@ class Drain(bootsteps.StartStopStep):
     def _hand_back(self) -> None:
         for request in active_requests():
             log.warning("worker.handing_back", message_id=request.id, type=request.name)
-            request.cancel(self._worker.pool, signal=signal.SIGKILL, emit_retry=False)
+            if isinstance(request, JobRequest):
+                until_database_answers(request.give_back)
+            # One that ended while we waited has left its child to another.
+            if request in active_requests():
+                request.cancel(self._worker.pool, signal=signal.SIGKILL, emit_retry=False)
 
 
 app.steps["worker"].add(Drain)

@@ -39,15 +39,19 @@ class JobRequest(Request):
     def cancel(self, pool: Any, signal: Any = None, emit_retry: bool = True) -> None:
         """The worker is going away: the job returns to the ledger before its child is stopped."""
         try:
-            starts = self._starts()
-            with transaction() as connection:
-                unbegun = ledger.absolve(connection, starts, suspect=False)
-            for start in starts:
-                with suppress(ledger.LeaseLost), transaction() as connection:
-                    if start.job_id not in unbegun:
-                        ledger.release(connection, start)
+            self.give_back()
         finally:
             super().cancel(pool, signal, emit_retry)
+
+    def give_back(self) -> None:
+        """Return the job to the ledger, free of charge. Safe to repeat; raises while the database is away."""
+        starts = self._starts()
+        with transaction() as connection:
+            unbegun = ledger.absolve(connection, starts, suspect=False)
+        for start in starts:
+            with suppress(ledger.LeaseLost), transaction() as connection:
+                if start.job_id not in unbegun:
+                    ledger.release(connection, start)
 
     def _settle(self, error: Exception) -> None:
         try:

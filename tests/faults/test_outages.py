@@ -152,6 +152,36 @@ def test_a_child_that_dies_while_the_database_is_away_does_not_take_its_worker_a
     assert stack.count("effect", job_id) == 1
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_worker_that_is_told_to_go_while_the_database_is_away_hands_its_jobs_back_when_it_answers(
+    stack: Stack, database: str
+) -> None:
+    # Leases outlast the outage, so only the worker itself can give the jobs back.
+    with (
+        closing(administrator(database)) as server,
+        stack.running(PGAPPNAME=VICTIM, LEASE_SECONDS=60, concurrency=2) as its_worker,
+    ):
+        job_ids = [stack.send("doze", seconds=17) for _ in range(2)]
+        for job_id in job_ids:
+            stack.begun(job_id)
+        its_worker.send(signal.SIGTERM)
+        its_worker.printed("Warm shutdown")
+        admit(server, database, False)
+        cut(server, database)
+        its_worker.send(signal.SIGTERM)
+        its_worker.printed("database.away")
+        admit(server, database, True)
+        for job_id in job_ids:
+            eventually(partial(was_released, stack, job_id), saying=partial(stack.account, job_id))
+        its_worker.ended()
+    assert all(job_row(job_id).losses == 0 for job_id in job_ids)
+    assert all(stack.count("effect", job_id) == 0 for job_id in job_ids)
+
+
+def was_released(stack: Stack, job_id: str) -> bool:
+    return stack.outcomes(job_id) == ["released"]
+
+
 def begun_in_all(stack: Stack, times: int) -> bool:
     return len(lines(stack.record, "start")) >= times
 
