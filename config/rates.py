@@ -11,7 +11,7 @@ _FORM = re.compile(r"(?P<limit>[1-9]\d*)/(?P<unit>[smh])")
 
 @dataclass(frozen=True)
 class Rate:
-    """At most `limit` starts in any window of length `per`."""
+    """At most `limit` starts in any window of length `per`, or so much weight where jobs have one."""
 
     limit: int
     per: timedelta

@@ -9,6 +9,7 @@ _MEANINGS = {
     "permanent": "It cannot work with what was sent, however often it is tried.",
     "sender_outage": _NOT_YOURS,
     "throttled": "Only so many jobs of this kind may start in a given time. It waits for its turn.",
+    "too_heavy": "It is larger than the limit for jobs of its kind allows in one go. Send it in parts.",
     "outcome_unknown": "It may have happened, and nobody can tell: the answer was lost on the way. It is not repeated "
     "blindly; an operator looks into it.",
     "bug": "The program itself is at fault. The people who run this site have been told and can run the job again.",

@@ -31,6 +31,7 @@ from db.ledger.start import (
     hold_back,
     renew,
     running_on,
+    stored_payload,
     why_unclaimed,
 )
 from db.ledger.strangers import set_aside
@@ -109,6 +110,7 @@ __all__ = [
     "set_aside",
     "still_held",
     "stop",
+    "stored_payload",
     "take_once",
     "take_overdue",
     "take_unique",

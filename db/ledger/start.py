@@ -120,6 +120,14 @@ def hold_back(connection: Connection, job_id: str, *, delay: timedelta) -> bool:
     return held.rowcount == 1
 
 
+def stored_payload(connection: Connection, job_id: str) -> tuple[int, dict[str, Any]] | None:
+    """The version and the data of a job's payload, before any start; None for a job that the ledger does not know."""
+    row = connection.execute(
+        select(jobs.c.payload_version, jobs.c.payload).where(jobs.c.id == job_id)
+    ).one_or_none()
+    return None if row is None else (row.payload_version, row.payload)
+
+
 def why_unclaimed(connection: Connection, job_id: str) -> Unclaimed:
     """Explain a claim that got nothing."""
     row = connection.execute(

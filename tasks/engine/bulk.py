@@ -103,12 +103,13 @@ class _Lane:
         start = self.waiting.pop()
         # A message is only a hint: what the job is, its row says.
         job = JOBS.get(start.type, self._job)
-        if wait := wait_for_turn(job, start.job_id):
-            _give_back([start], wait=wait)
-            return
         run = Run(start)
         try:
-            result = job.body(job.payload.load(start.payload_version, start.payload), run)
+            payload = job.payload.load(start.payload_version, start.payload)
+            if wait := wait_for_turn(job, start.job_id, job.weigh(payload)):
+                _give_back([start], wait=wait)
+                return
+            result = job.body(payload, run)
             if run.rows:
                 until_database_answers(lambda: run.finish(result))
             else:

@@ -77,12 +77,24 @@ class JobType(Task, Generic[P]):  # type: ignore[type-arg]  # Celery's Task take
     batch_size: int
     rate_key: str | None
     own_rate: Rate | None
+    weight: Callable[[P], int] | None
 
     @property
     def limit(self) -> Limit | None:
         """The limit that holds for this job's starts, if there is one."""
         rate = self.own_rate or get_settings().rates.get(self.rate_key or "")
         return Limit(self.rate_key or self.name, rate) if rate or self.rate_key else None
+
+    def weigh(self, payload: P) -> int:
+        """How many starts this job counts as under its limit. Raises TooHeavy if that is more than a window holds."""
+        if self.weight is None:
+            return 1
+        weight = self.weight(payload)
+        if not isinstance(weight, int) or weight < 1:
+            raise ValueError(f"the weight of {self.name} must be a whole number above zero")
+        if self.limit is not None:
+            self.limit.check(weight)
+        return weight
 
     def run(self, *job_ids: str) -> None:
         """What a worker calls with the ids that a message names."""
@@ -128,6 +140,7 @@ def job(
     priority: str = "normal",
     rate_limit: str | None = None,
     rate_key: str | None = None,
+    weight: Callable[[P], int] | None = None,
     batch_size: int = 1,
     name: str | None = None,
 ) -> Callable[[Body[P]], JobType[P]]:
@@ -135,13 +148,17 @@ def job(
 
     Every `Transient` error is retried; `autoretry_for` adds exceptions of other kinds. The soft limit
     defaults to nine tenths of the hard one. `rate_limit` ("50/m") holds over all workers. Job types with one
-    `rate_key` share a limit: the one given here, or the setting's (`anthropic` is RATE_ANTHROPIC).
+    `rate_key` share a limit: the one that all of them give here, or the setting's (`anthropic` is RATE_ANTHROPIC).
+    `weight` says from the payload how many starts a job counts as, so that a limit can be one of tokens or bytes;
+    a job that outweighs the limit becomes a dead letter.
     With a `batch_size` one message carries up to that many jobs, and the time limits are the message's.
     Raises ValueError for limits that cannot work.
     """
     soft = soft_time_limit or int(time_limit * 0.9)
     if not 0 < soft < time_limit:
         raise ValueError("soft_time_limit must be above zero and below time_limit, or it never fires")
+    own_rate = Rate.parse(rate_limit) if rate_limit else None
+    _check_limit(own_rate, rate_key, weight)
 
     def declare(body: Body[P]) -> JobType[P]:
         task_name = name or f"{body.__module__.removeprefix('tasks.')}.{body.__name__}"
@@ -157,7 +174,8 @@ def job(
             "owner": owner,
             "batch_size": batch_size,
             "rate_key": rate_key,
-            "own_rate": Rate.parse(rate_limit) if rate_limit else None,
+            "own_rate": own_rate,
+            "weight": staticmethod(weight) if weight else None,
             "time_limit": time_limit,
             "soft_time_limit": soft,
             "max_retries": max_retries,
@@ -173,3 +191,12 @@ def job(
         return declared
 
     return declare
+
+
+def _check_limit(rate: Rate | None, key: str | None, weight: object) -> None:
+    if weight is not None and not callable(weight):
+        raise TypeError("weight must be a function of the payload")
+    if weight is not None and rate is None and key is None:
+        raise ValueError("a weight needs a rate_limit or a rate_key to count under")
+    if any(other.rate_key == key and other.own_rate != rate for other in JOBS.values() if key is not None):
+        raise ValueError(f"the job types of rate_key {key} must name one and the same rate_limit")

@@ -1,11 +1,14 @@
 """Limits that hold over all workers: a job reserves its own turn, once, and waits for it in the ledger.
 
-In Redis, per key, stand two short lists. *Turns* are what was given out: with N per window, a new one comes no
+In Redis, per key, stand two short records. *Turns* are what was given out: with N per window, a new one comes no
 earlier than a window after the N-th last, and a job whose turn lies ahead is parked until then, holding no worker
 and asking nobody. *Starts* are what really happened, and they decide: whoever comes starts only if fewer than N did
 within the last window. Turns are a little more than a window apart (GRACE), because the relay looks twice a second;
 so a job that is not later than that finds its turn free. One that is late by more than a window, after a pause say,
 gets another turn, so that what has piled up does not come at once.
+
+A job may weigh more than one; N is then a weight. Each entry is scored by the weight of all entries up to and with it,
+so the one that holds the N-th last unit is found by its score, whatever the single ones weigh.
 """
 
 from dataclasses import dataclass
@@ -17,11 +20,12 @@ import structlog
 
 from config.rates import Rate
 from config.settings import get_settings
+from services.errors import Permanent
 
 log = structlog.get_logger()
 
-# KEYS: turns (a list), whose they are (a hash), starts (a list), the freeze. ARGV: job, N, window, grace, weight.
-# All times in milliseconds of Redis's own clock. Returns how long to wait; 0 is
+# KEYS: turns (a sorted set), whose they are (a hash), starts (a sorted set), the freeze. ARGV: job, N, window, grace,
+# weight (1 to N). All times in milliseconds of Redis's own clock. Returns how long to wait; 0 is
 # "start now". N is 0 for a key without a rate.
 _RESERVE = """
 local clock = redis.call('TIME')
@@ -30,13 +34,19 @@ local limit, window, grace, weight = tonumber(ARGV[2]), tonumber(ARGV[3]), tonum
 
 local open = math.max(now, tonumber(redis.call('GET', KEYS[4]) or '0'))
 if limit == 0 then return open - now end
-local blocking = redis.call('LINDEX', KEYS[3], limit - weight)
-if blocking then open = math.max(open, tonumber(blocking) + window) end
 
-local function push(list, moment, life)
-  for _ = 1, weight do redis.call('LPUSH', list, moment) end
-  redis.call('LTRIM', list, 0, limit - 1)
-  redis.call('PEXPIRE', list, life)
+local function moment_of(entries) return entries[1] and tonumber(string.match(entries[1], '%d+')) end
+local function newest(record) return redis.call('ZREVRANGE', record, 0, 0, 'WITHSCORES') end
+local function total(record) return tonumber(newest(record)[2] or '0') end
+local function blocking(record)
+  local unit = total(record) + weight - limit
+  return unit > 0 and moment_of(redis.call('ZRANGEBYSCORE', record, unit, '+inf', 'LIMIT', 0, 1))
+end
+local function push(record, moment, life)
+  local sum = total(record) + weight
+  redis.call('ZADD', record, sum, string.format('%d:%d', moment, sum))
+  redis.call('ZREMRANGEBYSCORE', record, '-inf', sum - limit)
+  redis.call('PEXPIRE', record, life)
 end
 local function begin()
   redis.call('HDEL', KEYS[2], ARGV[1])
@@ -49,16 +59,18 @@ local function wait(moment)
   return moment - now
 end
 
+local full = blocking(KEYS[3])
+if full then open = math.max(open, full + window) end
+
 local mine = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '-1')
 if mine > now then return mine - now end
 if mine >= 0 and open <= now then return begin() end
 if mine >= 0 and now - mine <= window then return wait(open) end
 
 local turn = open
-local before = redis.call('LINDEX', KEYS[1], limit - weight)
-if before then turn = math.max(turn, tonumber(before) + window + grace) end
-local last = redis.call('LINDEX', KEYS[1], 0)
-if last then turn = math.max(turn, tonumber(last)) end
+local before, last = blocking(KEYS[1]), moment_of(newest(KEYS[1]))
+if before then turn = math.max(turn, before + window + grace) end
+if last then turn = math.max(turn, last) end
 push(KEYS[1], turn, turn - now + 2 * (window + grace))
 if turn <= now then return begin() end
 return wait(turn)
@@ -74,6 +86,12 @@ if till > tonumber(redis.call('GET', KEYS[1]) or '0') then redis.call('SET', KEY
 
 class LimitsUnavailable(Exception):
     """The Redis that keeps the limits does not answer; nobody may start then."""
+
+
+class TooHeavy(Permanent):
+    """The job weighs more than its limit allows in a whole window, so its turn would never come."""
+
+    code = "too_heavy"
 
 
 @dataclass(frozen=True)
@@ -95,14 +113,19 @@ class Limit:
         """How much further than a window starts are apart: a body begins a claim later than its reservation."""
         return self.grace / 4
 
+    def check(self, weight: int) -> None:
+        """Raises TooHeavy for a weight that no window can hold."""
+        if self.rate and weight > self.rate.limit:
+            raise TooHeavy(f"It weighs {weight}, and its limit allows {self.rate.limit} in a window.")
+
     def reserve(self, job_id: str, *, weight: int = 1) -> timedelta:
         """How long the job has to wait for its start; zero means now. `weight` counts as that many starts.
 
-        Asking again before that time gives the rest of the wait. Raises LimitsUnavailable.
+        Asking again before that time gives the rest of the wait. Raises TooHeavy, LimitsUnavailable.
         """
+        self.check(weight)
         limit, window = (self.rate.limit, self.rate.per + self.margin) if self.rate else (0, timedelta())
-        grace = self.grace - self.margin
-        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(grace), min(weight, limit)]
+        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(self.grace - self.margin), weight]
         try:
             wait_ms = _scripts().reserve(keys=_keys(self.key), args=arguments)
         except redis.RedisError as error:

@@ -27,7 +27,10 @@ def run_job(job: JobType[P], job_id: str) -> None:
     job = JOBS.get(start.type, job)
     run = Run(start)
     try:
-        result = job.body(job.payload.load(start.payload_version, start.payload), run)
+        payload = job.payload.load(start.payload_version, start.payload)
+        # Raises for what admission let through because no window could hold it.
+        job.weigh(payload)
+        result = job.body(payload, run)
         until_database_answers(lambda: run.finish(result))
         log.info("job.succeeded", job_id=job_id, type=job.name, attempt=start.attempt)
     except ledger.LeaseLost:

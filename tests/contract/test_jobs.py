@@ -119,6 +119,12 @@ def test_payloads_that_earlier_releases_wrote_can_still_be_read(job: JobType[Any
 
 
 @every_job
+def test_its_payloads_weigh_no_more_than_its_limit_allows(job: JobType[Any], settings: object) -> None:
+    for path in golden(job):
+        assert job.weigh(job.payload.load(version_of(path), json.loads(path.read_text()))) >= 1
+
+
+@every_job
 def test_its_payload_survives_json_unchanged(job: JobType[Any]) -> None:
     for path in golden(job):
         if version_of(path) == job.payload.version:

@@ -15,6 +15,7 @@ GUIDE = (ROOT / "docs" / "add-a-job.md").read_text()
 STEP = re.compile(
     r"^`(?P<path>[\w/.-]+)`\n\n```(?P<language>\w+)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
 )
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^```sh\n(?P<command>.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -62,6 +63,16 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=110,
         check=False,
     )
+
+
+def test_the_weighed_limit_that_the_guide_shows_can_be_declared() -> None:
+    block = next(found["code"] for found in BLOCK.finditer(GUIDE) if "weight=" in found["code"])
+    ref = 'TextRef(text_id="019a0c5e-7b5e-7c3a-8f57-2f6c1d0a9b11", tokens=300)'
+    check = f"{block}\nassert translate.weigh({ref}) == 300"
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_steps_give_a_job_that_passes_its_tests_and_the_contract(copy: Path) -> None:

@@ -8,15 +8,29 @@ from datetime import UTC, datetime, timedelta
 from db import ledger
 from db.engine import transaction
 from tasks.engine import unit_of_work
-from tests.support.jobs import Script, limited_one, limited_other
+from tests.support.jobs import Script, Weighed, heavy, light
 from tests.support.ledger import job_row
 from tests.support.processes import Process, eventually, relay, worker
 from tests.support.stack import Stack, on_both_stacks
 
 LIMIT, WINDOW = 10, timedelta(seconds=1)
-JOBS = 45
+HEAVY = 3
+JOBS = 30
 
 Start = tuple[float, str]
+Weights = dict[str, int]
+
+
+def burst(stack: Stack) -> Weights:
+    """Jobs of both types, all at once; what each weighs, by its id."""
+    one = Script(record=str(stack.record), seconds=0.2)
+    several = Weighed(record=str(stack.record), seconds=0.2, weight=HEAVY)
+    weights: Weights = {}
+    with unit_of_work() as work:
+        for _ in range(JOBS // 2):
+            weights[work.enqueue(light, one).id] = 1
+            weights[work.enqueue(heavy, several).id] = HEAVY
+    return weights
 
 
 def starts(stack: Stack) -> list[Start]:
@@ -27,29 +41,29 @@ def starts(stack: Stack) -> list[Start]:
     return sorted((float(moment), job_id) for moment, _what, job_id, _attempt in words)
 
 
-def fullest_window(begun: Sequence[Start]) -> int:
-    """How many began in the fullest of all windows of the limit's length."""
+def started(stack: Stack, weights: Weights) -> int:
+    """The weight of all starts so far."""
+    return sum(weights[job_id] for _, job_id in starts(stack))
+
+
+def fullest_window(begun: Sequence[Start], weights: Weights) -> int:
+    """The weight in the fullest of all windows of the limit's length."""
     length = WINDOW.total_seconds()
-    return max(sum(first <= moment < first + length for moment, _ in begun) for first, _ in begun)
+    return max(
+        sum(weights[job_id] for moment, job_id in begun if first <= moment < first + length)
+        for first, _ in begun
+    )
 
 
-def burst(stack: Stack) -> list[str]:
-    """Jobs of both types, all at once."""
-    script = Script(record=str(stack.record), seconds=0.2)
-    with unit_of_work() as work:
-        return [
-            work.enqueue(limited_one if number % 2 else limited_other, script).id for number in range(JOBS)
-        ]
-
-
-def pause_and_resume(ids: Sequence[str]) -> None:
+def pause_and_resume(weights: Weights) -> None:
     """Hold the queue until more turns have passed unused than one window may hold."""
     with transaction() as connection:
         ledger.pause(connection, "default", actor="cli:ada")
 
     def overdue() -> int:
-        rows = [job_row(job_id) for job_id in ids]
-        return sum(row.state == "waiting" and row.due_at < datetime.now(UTC) - WINDOW for row in rows)
+        rows = [job_row(job_id) for job_id in weights]
+        long_ago = datetime.now(UTC) - WINDOW
+        return sum(weights[row.id] for row in rows if row.state == "waiting" and row.due_at < long_ago)
 
     eventually(lambda: overdue() > LIMIT)
     with transaction() as connection:
@@ -71,7 +85,7 @@ def kill_at_work(victim: Process, stack: Stack) -> None:
 
 
 @on_both_stacks
-def test_no_window_holds_more_starts_than_the_limit_through_a_burst_a_pause_and_a_killed_worker(
+def test_no_window_holds_more_weight_than_the_limit_through_a_burst_a_pause_and_a_killed_worker(
     stack: Stack, valkey: str, configure: Callable[..., object]
 ) -> None:
     configure(REDIS_URL=valkey)
@@ -81,13 +95,13 @@ def test_no_window_holds_more_starts_than_the_limit_through_a_burst_a_pause_and_
             processes.enter_context(worker(stack.folder, name=name, concurrency=3))
             for name in ("first", "second", "third")
         ]
-        ids = burst(stack)
-        eventually(lambda: len(starts(stack)) > LIMIT)
-        pause_and_resume(ids)
-        eventually(lambda: len(starts(stack)) > JOBS / 2)
+        weights = burst(stack)
+        eventually(lambda: started(stack, weights) > LIMIT)
+        pause_and_resume(weights)
+        eventually(lambda: started(stack, weights) > sum(weights.values()) / 2)
         kill_at_work(first, stack)
-        states = {stack.ended(job_id).state for job_id in ids}
+        states = {stack.ended(job_id).state for job_id in weights}
     begun = starts(stack)
     assert states == {"succeeded"}
     assert len(begun) > JOBS, "what ran on the killed worker began again"
-    assert fullest_window(begun) <= LIMIT
+    assert fullest_window(begun, weights) <= LIMIT

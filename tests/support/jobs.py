@@ -85,6 +85,12 @@ def impatient(script: Script, run: Run) -> None:
     note(script, run, "effect")
 
 
+class Weighed(Script):
+    """A script that counts as several under its limit."""
+
+    weight: int
+
+
 @job(
     queue="default",
     payload=Script,
@@ -92,25 +98,26 @@ def impatient(script: Script, run: Run) -> None:
     time_limit=20,
     rate_limit="10/s",
     rate_key="tests.shared",
-    name="tests.limited_one",
+    name="tests.light",
 )
-def limited_one(script: Script, run: Run) -> None:
-    """Take `seconds`, under a limit that `limited_other` shares."""
+def light(script: Script, run: Run) -> None:
+    """Take `seconds`, under a limit that `heavy` shares."""
     note(script, run, "start")
     time.sleep(script.seconds)
 
 
 @job(
     queue="default",
-    payload=Script,
+    payload=Weighed,
     owner="tests",
     time_limit=20,
     rate_limit="10/s",
     rate_key="tests.shared",
-    name="tests.limited_other",
+    weight=lambda script: script.weight,
+    name="tests.heavy",
 )
-def limited_other(script: Script, run: Run) -> None:
-    """Take `seconds`, under the limit of `limited_one`."""
+def heavy(script: Weighed, run: Run) -> None:
+    """Take `seconds`, as several starts at once under the limit of `light`."""
     note(script, run, "start")
     time.sleep(script.seconds)
 

@@ -10,6 +10,7 @@ from services.errors import Transient
 from tasks.engine import Payload, Run, job
 from tasks.engine.celery import app
 from tasks.engine.job import JOBS, JobType, RetryPolicy
+from tasks.engine.limits import TooHeavy
 
 
 class Nothing(Payload):
@@ -64,6 +65,8 @@ def test_a_mistyped_or_foreign_option_is_refused(option: str) -> None:
         ({"queue": "emial"}, ValueError),
         ({"priority": "urgent"}, ValueError),
         ({"rate_limit": "50/minute"}, ValueError),
+        ({"weight": lambda _: 2}, ValueError),
+        ({"rate_limit": "50/m", "weight": 2}, TypeError),
     ],
 )
 def test_what_cannot_work_is_refused(wrong: dict[str, Any], error: type[Exception]) -> None:
@@ -81,6 +84,30 @@ def test_two_jobs_of_one_name_are_refused() -> None:
     declare()
     with pytest.raises(ValueError, match=r"tests\.declared"):
         declare()
+
+
+@pytest.mark.parametrize("other", ["51/m", None])
+def test_job_types_of_one_rate_key_that_name_different_limits_are_refused(other: str | None) -> None:
+    declare(name="tests.first", rate_key="tests.key", rate_limit="50/m")
+    declare(name="tests.second", rate_key="tests.key", rate_limit="50/m")
+    with pytest.raises(ValueError, match=r"tests\.key"):
+        declare(rate_key="tests.key", rate_limit=other)
+
+
+def test_a_job_without_a_weight_counts_once() -> None:
+    assert declare(rate_limit="50/m").weigh(Nothing()) == 1
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", None])
+def test_a_weight_is_a_whole_number_above_zero(wrong: object) -> None:
+    with pytest.raises(ValueError, match="weight"):
+        declare(rate_limit="50/m", weight=lambda _: wrong).weigh(Nothing())
+
+
+def test_a_job_may_weigh_as_much_as_its_limit_and_no_more(settings: object) -> None:
+    assert declare(rate_limit="50/m", weight=lambda _: 50).weigh(Nothing()) == 50
+    with pytest.raises(TooHeavy, match=r"weighs 51.* 50 "):
+        declare(rate_limit="50/m", weight=lambda _: 51, name="tests.heavier").weigh(Nothing())
 
 
 def test_the_soft_limit_defaults_to_nine_tenths_of_the_hard_one() -> None:
