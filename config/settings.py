@@ -1,7 +1,8 @@
 """The one place that reads the environment.
 
 Every name here is documented in `.env.example`. Values come from the process environment first, then
-from `.env`, then from `var/development.env`, which `make run` writes (ports it chose, secrets it made).
+from `.env`, then, except in production, from `var/development.env`, which `make run` writes (ports it chose,
+secrets it made).
 """
 
 import os
@@ -196,6 +197,8 @@ def wrong_settings(error: ValidationError) -> list[str]:
 def get_settings() -> Settings:
     """The process's settings; raises SettingsInvalid on the first call if one is wrong."""
     try:
-        return Settings(_env_file=_env_files())
+        settings = Settings(_env_file=_env_files())
+        # The secrets that `make run` made up are no secrets of a production's own.
+        return configured() if settings.app_env == "production" else settings
     except ValidationError as error:
         raise SettingsInvalid(error) from None

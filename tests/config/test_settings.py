@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
+import config.settings as settings_module
 from config.rates import Rate
 from config.settings import DEVELOPMENT_SECRET, ROOT, Settings, SettingsInvalid
 
@@ -82,6 +84,17 @@ def test_production_refuses_to_start_on_development_secrets(
 
 def test_production_starts_on_secrets_of_its_own(configure: Configure) -> None:
     assert configure(APP_ENV="production", **SECRETS).app_env == "production"
+
+
+def test_production_takes_no_secrets_from_the_file_that_make_run_writes(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    written = tmp_path / "development.env"
+    written.write_text("\n".join(f"{name}={secret}" for name, secret in SECRETS.items()))
+    monkeypatch.setattr(settings_module, "DEVELOPMENT_ENV", written)
+    assert configure(ENV_FILE=written).secret_key == SecretStr(SECRETS["SECRET_KEY"])
+    with pytest.raises(SettingsInvalid, match="production needs its own SECRET_KEY"):
+        configure(APP_ENV="production", ENV_FILE=written)
 
 
 def test_secrets_do_not_show(configure: Configure) -> None:
