@@ -4,6 +4,7 @@ The bounds hold while the body is read, so a chunked body or a false Content-Len
 half a megabyte are spooled to unnamed files, which disappear with the request, however it ends.
 """
 
+import time
 from contextlib import suppress
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
@@ -30,7 +31,8 @@ FILES_PER_REQUEST = 10
 NEWSLETTER_BYTES = 12 * 1024 * 1024
 _NEWSLETTERS = ("/api/v1/newsletters", "/console/newsletters")
 _IN_MEMORY_BYTES = 512 * 1024
-_CHUNK = 256 * 1024
+_CHUNK = 16 * 1024
+_DRAIN_S = 10.0
 # POSTs of one address to the pages' forms.
 FORM_POSTS = "60/minute"
 
@@ -74,12 +76,13 @@ class BoundedRequest(Request):
 
 
 def drain(response: Response) -> Response:
-    """Read what a refused request still sends, up to what an accepted one may: closing a connection on unread
-    data resets it, and the client would never see why."""
+    """Read what a refused request still sends, up to one file's worth and for some seconds: closing a connection on
+    unread data resets it, and the client would never see why."""
     if response.status_code >= HTTPStatus.BAD_REQUEST:
-        body, left = request.environ["wsgi.input"], request_bytes()
+        body, left = request.environ["wsgi.input"], get_settings().max_upload_bytes + MAX_BODY_BYTES
+        until = time.monotonic() + _DRAIN_S
         with suppress(OSError, HTTPException, ParseException):
-            while left > 0 and (chunk := body.read(_CHUNK)):
+            while left > 0 and time.monotonic() < until and (chunk := body.read(_CHUNK)):
                 left -= len(chunk)
     return response
 

@@ -10,8 +10,9 @@ _production = _settings.app_env == "production"
 # Development is reached from this machine only; in production a proxy or a container's network is in front.
 bind = f"{'0.0.0.0' if _production else '127.0.0.1'}:{_settings.port}"  # noqa: S104  # see above
 
-# A thread per open request: live progress (server-sent events) keeps one for as long as the page is open.
-worker_class = "gthread"
+# A thread per open request: live progress (server-sent events) keeps one for as long as the page is open. A client
+# that does not send what it began loses its thread.
+worker_class = "config.web_worker.PacedWorker"
 workers = _settings.web_concurrency
 threads = 32
 

@@ -128,11 +128,11 @@ def bury(database: str) -> Callable[..., str]:
 
 
 @pytest.fixture
-def server(database: str, configure: Callable[..., object]) -> Iterator[str]:
-    """gunicorn as the Procfile starts it, with two processes."""
+def server(database: str, configure: Callable[..., object], request: pytest.FixtureRequest) -> Iterator[str]:
+    """gunicorn as the Procfile starts it, with two processes, or as many as an indirect parameter says."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    configure(PORT=port, WEB_CONCURRENCY=2, LOG_LEVEL="WARNING")
+    configure(PORT=port, WEB_CONCURRENCY=getattr(request, "param", 2), LOG_LEVEL="WARNING")
     command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "app:create_app()"]
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ)
     deadline = time.monotonic() + 30

@@ -125,6 +125,32 @@ def test_a_client_that_is_still_sending_gets_to_see_the_413(
     connection.close()
 
 
+class Endless(io.BytesIO):
+    """A body without an end."""
+
+    sent = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Zeros."""
+        assert size is not None
+        assert size > 0
+        self.sent += size
+        return bytes(size)
+
+
+@pytest.mark.usefixtures("small")
+def test_no_more_of_a_refused_body_is_read_than_one_file_may_bring(client: Client) -> None:
+    body = Endless()
+    refused = client.post(
+        "/api/v1/images",
+        input_stream=body,
+        content_type=MULTIPART,
+        environ_overrides={"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"},
+    )
+    assert refused.status_code == 401
+    assert 0 < body.sent <= LIMIT + 2 * MAX_BODY_BYTES
+
+
 def test_an_upload_that_breaks_off_leaves_nothing(
     token: Callable[..., Headers],
     jobs: Callable[[], list[object]],

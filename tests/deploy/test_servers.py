@@ -27,7 +27,7 @@ def values_of(file: str, names: str, settings: Mapping[str, str]) -> subprocess.
 
 def test_the_web_server_listens_to_this_machine_only_in_development() -> None:
     seen = values_of("config/gunicorn.py", "bind worker_class", {"PORT": "8123"})
-    assert seen.stdout.split() == ["127.0.0.1:8123", "gthread"]
+    assert seen.stdout.split() == ["127.0.0.1:8123", "config.web_worker.PacedWorker"]
 
 
 def test_the_web_server_listens_to_the_network_on_port_in_production() -> None:
