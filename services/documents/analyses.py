@@ -12,6 +12,29 @@ AnalysisKind = Literal["summary", "sentiment", "extraction"]
 # A model can write NUL and lone surrogates as JSON escapes; a database cannot store them.
 Text = Annotated[str, BeforeValidator(lambda value: tidy(value) if isinstance(value, str) else value)]
 
+# Signs of one currency, and the dollar's: it stands for two dozen, but a text that says no more means the commonest, as
+# does the word. ¥ and kr stay as written, for none of theirs is so common.
+_ISO_4217 = {
+    "€": "EUR",
+    "£": "GBP",
+    "₹": "INR",
+    "$": "USD",
+    "US$": "USD",
+    "A$": "AUD",
+    "AU$": "AUD",
+    "C$": "CAD",
+    "CA$": "CAD",
+    "HK$": "HKD",
+    "NZ$": "NZD",
+    "R$": "BRL",
+    "S$": "SGD",
+}
+
+
+def _currency(written: object) -> object:
+    """As ISO 4217 where the sign tells which one it is."""
+    return _ISO_4217.get(written.strip().upper(), written) if isinstance(written, str) else written
+
 
 class Answer(BaseModel):
     """Plain text only, never markup: whoever shows an answer escapes it. Unknown keys are dropped."""
@@ -43,11 +66,13 @@ class Date(Answer):
 
 
 class Amount(Answer):
-    """A sum of money as written, its number with a decimal point, and its currency as in the text or ISO 4217."""
+    """A sum of money as written, its number with a decimal point, and its currency."""
 
     text: Text
     value: Text = Field(description="The number with a decimal point and no separators")
-    currency: Text | None
+    currency: Annotated[Text | None, BeforeValidator(_currency)] = Field(
+        description="ISO 4217 code; as written where the sign stands for several currencies, null without one"
+    )
 
 
 class Extraction(Answer):

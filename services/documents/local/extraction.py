@@ -24,7 +24,7 @@ _SCALE = r"(?:\s(?:thousand|million|billion|Mio|Mrd)\b\.?)?"
 _CODE = r"(?:USD|EUR|GBP|CHF|JPY|CNY|INR|DKK|SEK|NOK|PLN|CZK|CAD|AUD)\b"
 _NAME = r"(?:euros?|dollars?|pounds?|francs?|kroner|kronor|yen)\b"
 _MONEY = re.compile(
-    rf"(?:[$€£¥₹]\s?|\b{_CODE}\s?)(?:{_NUMBER}){_SCALE}"
+    rf"(?:[€£¥₹]\s?|(?:\b(?:US|AU?|CA?|HK|NZ|R|S))?\$\s?|\b{_CODE}\s?)(?:{_NUMBER}){_SCALE}"
     rf"|(?<![\d.,])(?:{_NUMBER}){_SCALE}\s?(?:[€£$¥₹]|{_CODE}|{_NAME})",
     re.IGNORECASE,
 )
@@ -35,7 +35,7 @@ _SCALES = {
     "billion": 1_000_000_000,
     "mrd": 1_000_000_000,
 }
-_NAMED = {"euro": "EUR", "dollar": "USD", "pound": "GBP"}
+_NAMED = {"euro": "EUR", "dollar": "USD", "pound": "GBP", "yen": "JPY"}
 _AMBIGUOUS = re.compile(r"(\d{1,2})/(\d{1,2})/\d{2,4}")
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from services.documents.analyse import analyse
-from services.documents.analyses import SCHEMAS, AnalysisKind
+from services.documents.analyses import SCHEMAS, Amount, AnalysisKind
 from services.documents.claude import claude
 from services.documents.errors import ModelMisconfigured
 from services.documents.extract import Document
@@ -72,3 +72,13 @@ def test_asking_for_the_model_without_a_key_is_our_fault() -> None:
 @pytest.mark.usefixtures("with_key")
 def test_one_process_keeps_one_client() -> None:
     assert claude() is claude()
+
+
+@pytest.mark.parametrize(
+    ("written", "currency"),
+    [("€", "EUR"), ("£", "GBP"), ("$", "USD"), ("CA$", "CAD"), ("CHF", "CHF"), ("¥", "¥"), (None, None)],
+)
+def test_a_currencys_sign_becomes_its_code_whichever_engine_answers(
+    written: str | None, currency: str | None
+) -> None:
+    assert Amount.model_validate({"text": "5", "value": "5", "currency": written}).currency == currency
