@@ -1,5 +1,6 @@
 """PDF, by pdfium: the text layer, page by page."""
 
+import re
 import threading
 from typing import BinaryIO
 
@@ -12,6 +13,8 @@ from services.documents.reading import MOST_CHARACTERS, Reading
 MOST_PAGES = 500
 # A page number or a scanner's stamp is not a text layer.
 _FEW_LETTERS = 10
+# pdfium joins a word that was hyphenated at a line's end and puts this sign there.
+_HYPHENATED = re.compile("\ufffe(.)")
 # pdfium is not thread-safe (https://pypdfium2.readthedocs.io, "Incompatibility with Threading").
 _pdfium = threading.Lock()
 
@@ -79,9 +82,14 @@ def _read_pages(document: pdfium.PdfDocument) -> Reading:
 def _text_of(page: pdfium.PdfPage) -> str:
     layer = page.get_textpage()
     try:
-        return str(layer.get_text_range())
+        return _HYPHENATED.sub(_rejoin, layer.get_text_range())
     finally:
         layer.close()
+
+
+def _rejoin(joint: re.Match[str]) -> str:
+    """Before a capital or a figure the hyphen was the word's own: "E-Mail-Adresse"."""
+    return joint[1] if joint[1].islower() else f"-{joint[1]}"
 
 
 def _is_picture(page: pdfium.PdfPage, text: str) -> bool:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from services.documents.local.paragraphs import paragraphs
+
 _ENDS = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]")
 _ABBREVIATIONS = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nr|vs|etc|e\.g|i\.e|z\.B|ca|approx|[A-Z]))\.$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# A shorter line is a heading, a list item or a table row; a longer one may be wrapped.
-_WRAPPED_FROM = 50
 _LONGEST = 400
 
 
@@ -16,22 +16,11 @@ class Sentences:
 
     def to_sentences(self, text: str) -> tuple[str, ...]:
         """The sentences in order, stripped, none empty."""
-        return tuple(piece for block in _blocks(text) for piece in _split(block) if piece)
+        return tuple(piece for block in paragraphs(text) for piece in _split(block) if piece)
 
     def to_words(self, sentence: str) -> tuple[str, ...]:
         """The words, without figures and punctuation."""
         return tuple(_WORD.findall(sentence))
-
-
-def _blocks(text: str) -> Iterator[str]:
-    """Runs of wrapped lines, joined."""
-    held: list[str] = []
-    for line in map(str.strip, text.split("\n")):
-        held.append(line)
-        if len(line) < _WRAPPED_FROM:
-            yield " ".join(held)
-            held = []
-    yield " ".join(held)
 
 
 def _split(block: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from sumy.summarizers.luhn import LuhnSummarizer
 
 from services.documents.analyses import Summary
 from services.documents.local.language import stop_words
+from services.documents.local.paragraphs import paragraphs
 from services.documents.local.sentences import Sentences
 
 _IN_SUMMARY = 4
@@ -44,9 +45,9 @@ def _summarizer(language: str) -> LuhnSummarizer:
 
 
 def _title(text: str) -> tuple[str | None, str]:
-    """A short first line that is no sentence, and the rest."""
-    first, _, rest = text.partition("\n")
-    line = first.strip().lstrip("# ")
-    if rest.strip() and 0 < len(line) <= _LONGEST_TITLE and line[-1] not in ".!?,;":
-        return line, rest
+    """A short first paragraph that is no sentence, and the rest."""
+    first, *rest = [*paragraphs(text)] or [""]
+    line = first.lstrip("# ")
+    if rest and 0 < len(line) <= _LONGEST_TITLE and line[-1] not in ".!?,;":
+        return line, "\n\n".join(rest)
     return None, text

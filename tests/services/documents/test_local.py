@@ -87,10 +87,16 @@ def test_a_date_is_resolved_only_if_it_has_one_meaning(written: str, iso: str | 
 @pytest.mark.parametrize(
     ("written", "value", "currency"),
     [
-        ("1.200,50 €", "1200.50", "€"),
+        ("1.200,50 €", "1200.50", "EUR"),
         ("182 000 euro", "182000", "EUR"),
+        ("£12", "12", "GBP"),
+        ("eur 12", "12", "EUR"),
         ("USD 12.99", "12.99", "USD"),
+        ("$12.99", "12.99", "USD"),
+        ("CA$12.99", "12.99", "CAD"),
         ("1.2 million dollars", "1200000.0", "USD"),
+        ("¥500", "500", "¥"),
+        ("500 yen", "500", "JPY"),
     ],
 )
 def test_a_sum_is_read_in_its_own_notation(written: str, value: str, currency: str) -> None:
@@ -135,8 +141,7 @@ def test_sentences_survive_wrapped_lines_abbreviations_and_lists() -> None:
         "- First item\n- Second item"
     )
     assert Sentences().to_sentences(text) == (
-        "Mr. Smith of the workshop wrote a letter that was",
-        "long enough to wrap.",
+        "Mr. Smith of the workshop wrote a letter that was long enough to wrap.",
         "He asked e.g. for screws!",
         "- First item",
         "- Second item",
