@@ -72,7 +72,8 @@ def test_a_silent_beat_is_named_and_takes_nobody_out_of_the_balancer(client: Cli
         canary(queue, age=FIVE, arrived=True)
     response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json["stalled"] == {"beat": "has been silent for 300 s"}
+    assert [*response.json["stalled"]] == ["beat"]
+    assert response.json["stalled"]["beat"].startswith("has been silent for ")
     assert figure(client.get("/metrics").text, "beat_silence_seconds") >= 300
     told = run("beat")
     assert (told.exit_code, told.output) == (1, "Error: beat submits nothing\n")
@@ -99,7 +100,7 @@ def test_a_queue_that_keeps_its_canary_waiting_is_named(client: Client, run: Run
     assert figure(text, "queue_unserved", queue="email") == 0
     told = run("queues", "images,ai")
     assert told.exit_code == 1
-    assert told.output.startswith("Error: nobody consumes ai (for 300 s)")
+    assert told.output.startswith("Error: nobody consumes ai (for ")
     assert run("queues", "images").exit_code == 0
 
 
