@@ -2,7 +2,6 @@
 
 import socket
 import socketserver
-import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
