@@ -9,6 +9,7 @@ from datetime import timedelta
 from flask import Blueprint, Response, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
 
+from app.security import renew_session
 from config.settings import get_settings
 
 door = Blueprint("door", __name__, url_prefix="/console")
@@ -55,8 +56,7 @@ def sign_in() -> ResponseReturnValue:
     if not (right_name and right_password):
         page = render_template("console/sign_in.html", target=_target(request.form), name=name, wrong=True)
         return page, 403
-    # Nothing of the session before goes on, so that one which somebody planted is worth nothing.
-    session.clear()
+    renew_session()
     session[_KEY] = {"until": int(time.time() + _LASTS.total_seconds()), "proof": _proof()}
     session.permanent = True
     return redirect(_target(request.form) or url_for("console.overview"), 303)
@@ -64,8 +64,8 @@ def sign_in() -> ResponseReturnValue:
 
 @door.post("/sign-out")
 def sign_out() -> ResponseReturnValue:
-    """Forget everything about this browser."""
-    session.clear()
+    """Forget who was signed in, not whose jobs this browser has sent."""
+    renew_session()
     return redirect(url_for("door.sign_in_form"), 303)
 
 

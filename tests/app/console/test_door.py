@@ -58,13 +58,24 @@ def test_signing_in_needs_the_token_of_its_form(stranger: Console) -> None:
 
 
 def test_a_session_that_was_planted_does_not_become_the_operators(stranger: Console) -> None:
-    stranger.get("/jobs")
+    stranger.get("/console/sign-in")
     with stranger.session_transaction() as planted:
-        planted["visitor"], before = "known to somebody else", planted.get("csrf_token")
+        planted["anything"], before = "known to somebody else", planted["csrf_token"]
     stranger.sign_in()
+    stranger.get("/console")
     with stranger.session_transaction() as session:
-        assert "visitor" not in session
-        assert session.get("csrf_token") is None or session["csrf_token"] != before
+        assert "anything" not in session
+        assert session["csrf_token"] != before
+
+
+def test_visitors_keep_their_jobs_when_they_sign_in_and_out(stranger: Console) -> None:
+    job = stranger.act("/contact", sample="1").location
+    assert stranger.get(job).status_code == 200
+    stranger.sign_in()
+    assert stranger.get(job).status_code == 200
+    stranger.act("/console/sign-out")
+    assert stranger.get(job).status_code == 200
+    assert "No jobs yet" not in stranger.get("/jobs").text
 
 
 def test_the_cookie_is_for_this_site_and_not_for_scripts(stranger: Console) -> None:
