@@ -2,11 +2,13 @@
 
 from collections import Counter
 from dataclasses import asdict
+from typing import get_args
 
 import click
 
 from app.cli.terminal import as_json, print_json
 from app.operations.doctor import CHECKS, examine
+from app.operations.doctor.finding import Level
 
 
 @click.command("doctor")
@@ -27,5 +29,5 @@ def doctor_command(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json([{"check": name, **asdict(finding)} for name, finding in found])
     else:
-        click.echo(", ".join(f"{level}: {counts[level]}" for level in ("ok", "warning", "error")))
+        click.echo(", ".join(f"{level}: {counts[level]}" for level in get_args(Level)))
     context.exit(1 if counts["error"] else 0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["ok", "warning", "error"]
+Level = Literal["ok", "unknown", "warning", "error"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,11 @@ class Finding:
 def ok(says: str) -> Finding:
     """All is well, or does not apply here."""
     return Finding("ok", says)
+
+
+def unknown(says: str) -> Finding:
+    """It could not be asked; why not is another check's error."""
+    return Finding("unknown", says)
 
 
 def warning(says: str, change: str) -> Finding:

@@ -1,6 +1,6 @@
 """Checks of the broker, the workers and the relays."""
 
-from app.operations.doctor.finding import Finding, error, ok, warning
+from app.operations.doctor.finding import Finding, error, ok, unknown, warning
 from app.operations.doctor.system import System
 from app.operations.relay import LATE
 from config.queues import Queue
@@ -39,16 +39,16 @@ def eviction(system: System) -> Finding:
     if any(server.eviction is None for server in servers):
         change = "maxmemory-policy noeviction  # in the provider's settings, if that is not so already"
         return warning("unknown: the server does not tell its maxmemory-policy", change)
-    return ok("noeviction" if servers else "no Redis answers")
+    return ok("noeviction") if servers else unknown("no Redis answers")
 
 
 def persistence(system: System) -> Finding:
     """Without it a restart loses the messages; the relay publishes them again."""
     server = system.redis
     if server is None:
-        return ok("the broker is no Redis, or does not answer")
+        return unknown("the broker is no Redis, or does not answer")
     if server.persistent is None:
-        return ok("unknown: the server does not tell")
+        return unknown("the server does not tell")
     if server.persistent:
         return ok("messages are there after a restart")
     says = "a restart loses the messages; the relay publishes them again within a minute"
@@ -60,7 +60,7 @@ def persistence(system: System) -> Finding:
 def workers(system: System) -> Finding:
     """Each queue has somebody who listens."""
     if system.workers is None:
-        return ok("not asked: the broker does not answer, or carries no questions")
+        return unknown("the broker does not answer, or carries no questions")
     heard = {queue for worker in system.workers for queue in worker.queues}
     missing = [queue.value for queue in Queue if queue.value not in heard]
     if missing:
@@ -76,7 +76,7 @@ def pools(system: System) -> Finding:
     if others:
         says = f"{others[0].name} uses {others[0].pool}, where hard time limits do not work"
         return warning(says, "celery -A tasks worker --pool prefork …")
-    return ok("prefork" if system.workers else "no worker answered")
+    return ok("prefork") if system.workers else unknown("no worker answered")
 
 
 def relay(system: System) -> Finding:
@@ -93,7 +93,7 @@ def relay(system: System) -> Finding:
 def beat(system: System) -> Finding:
     """Judged by its canaries, as it may run elsewhere."""
     if system.stalled is None:
-        return ok("not asked: the database does not answer")
+        return unknown("the database does not answer")
     if "beat" in system.stalled:
         return warning(f"{system.stalled['beat']}; nothing that recurs is done", "celery -A tasks beat")
     return ok("its canaries come every minute")
@@ -102,7 +102,7 @@ def beat(system: System) -> Finding:
 def canaries(system: System) -> Finding:
     """A worker that answers need not consume; that its queue's canary arrives proves it."""
     if system.stalled is None:
-        return ok("not asked: the database does not answer")
+        return unknown("the database does not answer")
     for name, why in system.stalled.items():
         if name != "beat":
             return error(f"{name} {why}", f"celery -A tasks worker --queues {name.split()[-1]}  # restart it")

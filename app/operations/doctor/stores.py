@@ -3,7 +3,7 @@
 import io
 from datetime import timedelta
 
-from app.operations.doctor.finding import Finding, error, ok, warning
+from app.operations.doctor.finding import Finding, error, ok, unknown, warning
 from app.operations.doctor.system import System
 from services.storage import FileGone, StorageUnavailable, storage
 
@@ -65,5 +65,5 @@ def clocks(system: System) -> Finding:
             seconds = f"{abs(ahead).total_seconds():.1f} s {'ahead' if ahead > timedelta() else 'behind'}"
             return warning(f"{name} is {seconds} of this machine", "timedatectl set-ntp true")
     if not skews:
-        return ok("nobody answered to compare with")
+        return unknown("nobody answered to compare with")
     return ok(f"this machine and {' and '.join(skews)} agree")

@@ -119,7 +119,11 @@ def test_a_setting_is_judged(
             "maxmemory-policy noeviction",
         ),
         ("persistence", {"redis": RedisServer("noeviction", False, timedelta())}, "ok", None),
-        ("persistence", {"redis": None}, "ok", None),
+        ("persistence", {"redis": None}, "unknown", None),
+        ("eviction", {"redis": None}, "unknown", None),
+        ("clocks", {"redis": None, "database": None}, "unknown", None),
+        ("beat", {"stalled": None}, "unknown", None),
+        ("canaries", {"stalled": None}, "unknown", None),
         (
             "clocks",
             {"redis": RedisServer(None, None, timedelta(seconds=3))},
@@ -144,7 +148,8 @@ def test_a_setting_is_judged(
         ("workers", {"workers": [Worker("w", "prefork", ALL_QUEUES)]}, "ok", None),
         ("workers", {"workers": [Worker("w", "prefork", ALL_QUEUES - {"ai"})]}, "warning", "--queues ai"),
         ("workers", {"workers": []}, "warning", "celery -A tasks worker"),
-        ("workers", {"workers": None}, "ok", None),
+        ("workers", {"workers": None}, "unknown", None),
+        ("pool", {"workers": None}, "unknown", None),
         ("pool", {"workers": [Worker("w", "prefork", ALL_QUEUES)]}, "ok", None),
         ("pool", {"workers": [Worker("w", "solo", ALL_QUEUES)]}, "warning", "--pool prefork"),
         ("pool", {"workers": [Worker("w", "gevent", ALL_QUEUES)]}, "warning", "--pool prefork"),
@@ -270,7 +275,7 @@ def test_the_command_ends_with_0_when_nothing_is_an_error(
     told = app.test_cli_runner().invoke(args=["doctor"])
     assert told.exit_code == 0, told.output
     lines = told.output.splitlines()
-    checks = [line for line in lines if line.startswith(("ok ", "warning "))]
+    checks = [line for line in lines if line.startswith(("ok ", "unknown ", "warning "))]
     assert len(checks) == len(CHECKS)
     assert lines[-1].startswith("ok: ")
     assert "change: SECRET_KEY=" in told.output
