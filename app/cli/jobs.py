@@ -7,6 +7,7 @@ from app.operators import cancel_job
 from app.reading.jobs import all_jobs, find_job
 from config.queues import Queue
 from db.models.jobs import State
+from tasks.canary import sing
 
 
 @click.group("jobs", cls=Group)
@@ -21,7 +22,7 @@ def jobs() -> None:
 @limit
 @as_json
 def list_(state: str | None, type_: str | None, queue: str | None, limit: int, as_json: bool) -> None:
-    """Newest first."""
+    """Newest first, without canaries unless --type names them."""
     found = all_jobs(state=state, type_=type_, queue=queue, limit=limit)
     if as_json:
         print_json([job.as_json() for job in found])
@@ -32,6 +33,8 @@ def list_(state: str | None, type_: str | None, queue: str | None, limit: int, a
     ]
     header = ("ID", "TYPE", "QUEUE", "STATE", "ATTEMPTS", "AGE", "ERROR")
     print_table(header, rows, empty="There are no such jobs.")
+    if type_ is None:
+        click.echo(f"Canaries are left out; --type {sing.name} lists them.", err=True)
 
 
 @jobs.command("show")

@@ -13,6 +13,7 @@ from config.queues import Queue
 from db.engine import reading
 from db.models import Attempt, DeadLetter, IdempotencyKey, Job
 from db.models.jobs import State
+from tasks.canary import sing
 from tasks.engine.job import JOBS
 
 _PER_PAGE = 50
@@ -50,6 +51,7 @@ def job_list() -> ResponseReturnValue:
         jobs=jobs,
         filters={name: value for name, value in filters.items() if value},
         unknown_id=wanted,
+        canary=sing.name,
         states=list(State),
         queues=list(Queue),
         types=sorted(JOBS),

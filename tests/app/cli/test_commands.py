@@ -15,6 +15,7 @@ from flask import Flask
 from config.settings import ROOT
 from db.engine import reading
 from db.models import AuditEntry
+from tests.support.ledger import add_job
 from tests.support.web import Client
 
 Headers = dict[str, str]
@@ -86,11 +87,18 @@ class TestJobs:
         self, run: Run, submit: Callable[[], str]
     ) -> None:
         ids = [submit(), submit()]
-        header, *rows = run("jobs", "list", "--state", "queued").output.splitlines()
+        header, *rows = run("jobs", "list", "--state", "queued").stdout.splitlines()
         assert [row.split()[0] for row in rows] == ids[::-1]
         assert header.index("STATE") == rows[0].index("queued")
         assert [job["id"] for job in json.loads(run("jobs", "list", "--json").output)] == ids[::-1]
-        assert run("jobs", "list", "--queue", "ai").output == "There are no such jobs.\n"
+        assert run("jobs", "list", "--queue", "ai").stdout == "There are no such jobs.\n"
+
+    def test_canaries_are_listed_by_their_name_only(self, run: Run) -> None:
+        canary = add_job(type="canary.sing", queue="email_bulk", payload={"queue": "email_bulk"})
+        listed = run("jobs", "list", "--queue", "email_bulk")
+        assert listed.stdout == "There are no such jobs.\n"
+        assert listed.stderr == "Canaries are left out; --type canary.sing lists them.\n"
+        assert canary in run("jobs", "list", "--queue", "email_bulk", "--type", "canary.sing").stdout
 
     def test_one_is_shown(self, run: Run, submit: Callable[[], str]) -> None:
         job_id = submit()
