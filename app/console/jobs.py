@@ -42,6 +42,7 @@ def job_list() -> ResponseReturnValue:
         state=filters["state"],
         type_=filters["type"],
         queue=filters["queue"],
+        batch_id=filters["batch"],
         limit=_PER_PAGE + 1,
         before=before,
     )
@@ -96,4 +97,8 @@ def _filters() -> dict[str, str | None]:
     """Only what there is; anything else in the address is left aside."""
     known: dict[str, set[str]] = {"state": set(State), "queue": set(Queue), "type": set(JOBS)}
     given = {name: request.args.get(name, "") for name in known}
-    return {name: value if value in known[name] else None for name, value in given.items()}
+    batch = request.args.get("batch", "")
+    return {
+        **{name: value if value in known[name] else None for name, value in given.items()},
+        "batch": batch if is_id(batch) else None,
+    }

@@ -38,7 +38,12 @@ def state_word(state: str) -> str:
 
 
 def job_title(job: JobView) -> str:
-    """What the job does; a type without a name of its own is called by its function."""
+    """What the job does; a type without a name of its own is called by its function.
+
+    The two mails of a contact message are told apart.
+    """
+    if job.batch_kind == "contact" and job.position in range(len(_LETTERS)):
+        return _LETTERS[job.position or 0]
     return _TITLES.get(job.type, job.title)
 
 
@@ -49,8 +54,6 @@ def batch_title(batch: BatchView) -> str:
 
 def member_names(batch: BatchView) -> dict[str, str]:
     """Job id → what tells the batch's jobs apart: the file's name where there is one."""
-    if batch.kind == "contact" and batch.total == len(_LETTERS):
-        return {job.id: _LETTERS[job.position or 0] for job in batch.jobs}
     return {job.id: job.source_name or job_title(job) for job in batch.jobs}
 
 

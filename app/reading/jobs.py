@@ -13,7 +13,7 @@ from app.reading.visible import is_id, visible
 from app.security import Viewer
 from config.queues import Queue
 from db.engine import reading
-from db.models import Job, StoredFile
+from db.models import Batch, Job, StoredFile
 from db.models.jobs import FINAL, State
 from tasks.canary import sing
 from tasks.engine.job import JOBS
@@ -24,7 +24,8 @@ _UNFINISHED = (State.QUEUED, State.WAITING, State.RUNNING)
 
 @dataclass(frozen=True)
 class JobView:
-    """One job. Times are in UTC; `progress` is 0..100 or None; `source_name` is the uploaded file's name."""
+    """One job. Times are in UTC; `progress` is 0..100 or None; `source_name` is the uploaded file's name,
+    `batch_kind` its batch's."""
 
     id: str
     type: str
@@ -42,6 +43,7 @@ class JobView:
     error_code: str | None
     error_message: str | None
     batch_id: str | None
+    batch_kind: str | None
     position: int | None
     cancel_requested: bool
     source_name: str | None
@@ -113,6 +115,7 @@ def all_jobs(
     state: str | None = None,
     type_: str | None = None,
     queue: str | None = None,
+    batch_id: str | None = None,
     limit: int = 50,
     before: str | None = None,
 ) -> list[JobView]:
@@ -121,6 +124,8 @@ def all_jobs(
     Canaries go through every queue each minute, so they are listed only where `type_` names them.
     """
     query = select(Job).order_by(Job.id.desc()).limit(limit).where(*_indexed(state, type_, queue))
+    if batch_id is not None:
+        query = query.where(Job.batch_id == batch_id)
     if before is not None and is_id(before):
         query = query.where(Job.id < before)
     with reading() as session:
@@ -150,13 +155,22 @@ def _indexed(state: str | None, type_: str | None, queue: str | None) -> list[Co
 
 
 def job_views(session: Session, rows: Sequence[Job]) -> list[JobView]:
-    """The rows as they are shown, in order, with one more query for the names of their files."""
+    """The rows as they are shown, in order, with one more query for the names of their files and one for the kinds of their batches."""
     sources = [str(row.payload.get("file_id", "")) for row in rows]
     names: dict[str, str] = {}
     if wanted := {source for source in sources if is_id(source)}:
         named = select(StoredFile.id, StoredFile.name).where(StoredFile.id.in_(wanted))
         names = {file.id: file.name for file in session.execute(named)}
-    return [_view(row, names.get(source)) for row, source in zip(rows, sources, strict=True)]
+    kinds: dict[str, str] = {}
+    if batches := {row.batch_id for row in rows if row.batch_id}:
+        kinds = {
+            batch.id: batch.kind
+            for batch in session.execute(select(Batch.id, Batch.kind).where(Batch.id.in_(batches)))
+        }
+    return [
+        _view(row, names.get(source), kinds.get(row.batch_id or ""))
+        for row, source in zip(rows, sources, strict=True)
+    ]
 
 
 def iso(moment: datetime | None) -> str | None:
@@ -164,7 +178,7 @@ def iso(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="milliseconds") if moment else None
 
 
-def _view(row: Job, source_name: str | None) -> JobView:
+def _view(row: Job, source_name: str | None, batch_kind: str | None) -> JobView:
     declared = JOBS.get(row.type)
     return JobView(
         id=row.id,
@@ -183,6 +197,7 @@ def _view(row: Job, source_name: str | None) -> JobView:
         error_code=row.error_code,
         error_message=row.error_message,
         batch_id=row.batch_id,
+        batch_kind=batch_kind,
         position=row.position,
         cancel_requested=row.cancel_requested_at is not None,
         source_name=source_name,

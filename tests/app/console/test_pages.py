@@ -62,6 +62,27 @@ def test_a_job_is_shown_with_attempts_keys_and_letters(console: Console) -> None
         assert part in page
 
 
+def test_a_receipt_is_shown_as_it_was_written(console: Console) -> None:
+    start = start_job()
+    with transaction() as connection:
+        ledger.begin_effect(connection, start, "email:1")
+        ledger.record_receipt(connection, "email:1", {"message_id": "<1@localhost>", "code": 250})
+    page = console.get(f"/console/jobs/{start.job_id}").text
+    assert "<dt>Message id</dt><dd>&lt;1@localhost&gt;</dd>" in page
+    assert "<dt>Code</dt><dd>250</dd>" in page
+
+
+def test_a_batch_leads_to_its_jobs(console: Console) -> None:
+    for _ in range(2):
+        console.act("/contact", sample="1")
+    jobs = re.findall(r'/console/jobs/([0-9a-f-]{36})"', console.get("/console/jobs").text)
+    leads = re.search(r'href="(/console/jobs\?batch=[^"]+)"', console.get(f"/console/jobs/{jobs[0]}").text)
+    assert leads is not None
+    listed = console.get(leads[1]).text
+    assert re.findall(r'/console/jobs/([0-9a-f-]{36})"', listed) == jobs[:2]
+    assert "Only those of the batch" in listed
+
+
 @on_both_databases
 def test_jobs_are_filtered_and_turned_page_by_page(console: Console) -> None:
     ids = [add_job() for _ in range(53)]

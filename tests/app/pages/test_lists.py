@@ -37,6 +37,9 @@ def test_the_two_mails_of_a_message_are_told_apart(visitor: Any) -> None:
     page = visitor.see(visitor.send("contact", {"sample": "1"}).location)
     names = [link.text() for link in page.css("tbody a")]
     assert names == ["Your message to the owner", "Acknowledgement to you"]
+    listed = visitor.see("/jobs").css(".jobs > li > div > a")
+    assert [link.text() for link in listed] == names[::-1]
+    assert [visitor.see(link.attributes["href"]).said("h1") for link in listed] == names[::-1]
 
 
 def test_a_batch_of_a_hundred_lists_them_all_in_order(visitor: Any) -> None:
