@@ -42,6 +42,16 @@ def test_the_two_mails_of_a_message_are_told_apart(visitor: Any) -> None:
     assert [visitor.see(link.attributes["href"]).said("h1") for link in listed] == names[::-1]
 
 
+def test_the_page_one_is_on_or_below_is_marked_in_the_navigation(visitor: Any) -> None:
+    batch = visitor.send("contact", {"sample": "1"}).location
+    job = visitor.see(batch).css("tbody a")[0].attributes["href"]
+    for path, marked in (("/", "Home"), ("/jobs", "Your jobs"), (batch, "Your jobs"), (job, "Your jobs")):
+        assert visitor.see(path).said("nav [aria-current]") == marked
+    for form in ("contact", "images", "documents"):
+        refused = visitor.send(form, {})
+        assert (refused.status, refused.said("nav [aria-current]")) == (422, "Home")
+
+
 def test_a_batch_of_a_hundred_lists_them_all_in_order(visitor: Any) -> None:
     page = visitor.see(visitor.send("documents", documents(100)).location)
     assert [link.text() for link in page.css("tbody a")] == [f"{number}.txt" for number in range(1, 101)]
