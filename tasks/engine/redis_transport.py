@@ -1,4 +1,4 @@
-"""kombu's Redis transport, with four changes.
+"""kombu's Redis transport, with five changes.
 
 *One client per channel.* kombu builds a new client object for every acknowledgement; with two per job that is
 a good part of the parent process's time. A client is only a view of the connection pool, so one that
@@ -8,6 +8,9 @@ belongs to the pool now in use (pools change after a reconnect and after a fork)
 and a hash in a transaction, whose five replies the parent process waits for. A plain pipeline has two, and what a
 crash of Redis between the two commands could leave behind (a message that is not handed out again) is what the
 relay looks for anyway.
+
+*An acknowledgement waits for company.* Redis is told with the next message that arrives, or a tenth of a second later:
+one wait less for each job. One that is lost means that the message comes again and finds nothing to do.
 
 *Nothing in a list can end the consumer.* Whatever somebody pushed is turned into a message before kombu
 decodes it, so that it can be vetted like any other and end as a dead letter. Without this, one line of text
