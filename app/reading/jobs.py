@@ -155,7 +155,7 @@ def _indexed(state: str | None, type_: str | None, queue: str | None) -> list[Co
 
 
 def job_views(session: Session, rows: Sequence[Job]) -> list[JobView]:
-    """The rows as they are shown, in order, with one more query for the names of their files and one for the kinds of their batches."""
+    """The rows as they are shown, in order; one more query names their files, and one the kinds of their batches."""
     sources = [str(row.payload.get("file_id", "")) for row in rows]
     names: dict[str, str] = {}
     if wanted := {source for source in sources if is_id(source)}:

@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from db import ledger
 from db.engine import reading, transaction
 from db.models import ApiToken, Job
 from db.types import new_id
-from tests.support.web import Client
+from tests.support.web import Client, answers
 
 Headers = dict[str, str]
 
@@ -136,24 +135,13 @@ def server(database: str, configure: Callable[..., object], request: pytest.Fixt
     command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "app:create_app()"]
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ)
     deadline = time.monotonic() + 30
-    while not _answers(port):
+    while not answers(port):
         assert process.poll() is None, "gunicorn ended"
         assert time.monotonic() < deadline, "gunicorn did not answer"
         time.sleep(0.05)
     yield f"http://127.0.0.1:{port}"
     process.terminate()
     process.wait(timeout=10)
-
-
-def _answers(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=2)
-    try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 def _claim(job_id: str) -> ledger.Start:

@@ -11,6 +11,7 @@ import pytest
 
 from config.web_worker import PATIENCE_S
 from tests.support.processes import eventually
+from tests.support.web import answers
 
 Headers = dict[str, str]
 THREADS = 32
@@ -29,17 +30,7 @@ def test_half_sent_headers_and_bodies_give_their_threads_back(server: str) -> No
         for begun in BEGUN * (THREADS // 2):
             opened.enter_context(socket.create_connection(address)).sendall(begun)
 
-        def answered() -> bool:
-            connection = HTTPConnection(*address, timeout=5)
-            try:
-                connection.request("GET", "/healthz")
-                return connection.getresponse().status == 200
-            except OSError:
-                return False
-            finally:
-                connection.close()
-
-        eventually(answered, within=5 * PATIENCE_S)
+        eventually(lambda: answers(address[1], timeout=5), within=5 * PATIENCE_S)
 
 
 def test_a_slow_upload_that_goes_on_is_taken(

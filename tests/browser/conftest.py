@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from config.queues import Queue
 from config.settings import Settings
 from dev.services import mail_command, valkey_answers, valkey_command
+from tests.support.web import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -112,7 +112,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             "--concurrency",
             "2",
         )
-        _wait_until(lambda: _ready(web), "web", folder)
+        _wait_until(lambda: answers(web, "/readyz"), "web", folder)
         _wait_until(lambda: " ready." in (folder / "worker.log").read_text(), "the worker", folder)
         yield Stack(f"http://127.0.0.1:{web}", folder / "outbox")
 
@@ -204,17 +204,6 @@ def _wait_until(true: Callable[[], bool], what: str, folder: Path) -> None:
             logs = "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.log"))
             pytest.fail(f"{what} did not start\n{logs}")
         time.sleep(0.05)
-
-
-def _ready(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=2)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 def _free_ports(count: int) -> list[int]:

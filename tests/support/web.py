@@ -1,5 +1,6 @@
-"""A test client for typed tests."""
+"""A test client for typed tests, and whether a real server answers."""
 
+from http.client import HTTPConnection
 from typing import Any
 
 from flask.testing import FlaskClient
@@ -23,3 +24,15 @@ class Client(FlaskClient):
     def delete(self, *args: Any, **named: Any) -> Any:
         """As FlaskClient."""
         return super().delete(*args, **named)
+
+
+def answers(port: int, path: str = "/healthz", *, timeout: float = 2) -> bool:
+    """Whether a server on this machine answers the path with 200 within `timeout` seconds."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
