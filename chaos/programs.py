@@ -21,7 +21,7 @@ _POOL_STRUCK = "Could not start worker processes"
 _LAST_WORDS = 2_000
 
 _WORKER = (
-    "-m celery -A chaos.jobs worker --queues email,email_bulk,default,dead_letter,images,ai --concurrency 2 "
+    "-m celery -A chaos.jobs worker --queues email,default,dead_letter,email_bulk,images,ai --concurrency 2 "
     "--without-gossip --without-mingle --without-heartbeat --hostname"
 )
 

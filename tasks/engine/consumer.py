@@ -15,6 +15,7 @@ from db.types import new_id
 from tasks.engine.foreign import SHOWN_BYTES, take_in
 from tasks.engine.job import JOBS
 from tasks.engine.message import EMBED, headers
+from tasks.engine.precedence import gives_way
 
 
 class Consumer(CeleryConsumer):
@@ -28,10 +29,12 @@ class Consumer(CeleryConsumer):
 
         def on_message(message: Any) -> Any:
             objection = object_to(message)
-            if objection is None:
-                rewrite(message, message.headers["task"], message.headers["id"], message.payload[0])
-            else:
+            if objection is not None:
                 readdress(message, objection)
+            elif gives_way(message, self):
+                return message.requeue()
+            else:
+                rewrite(message, message.headers["task"], message.headers["id"], message.payload[0])
             return self._accept(message)
 
         return on_message

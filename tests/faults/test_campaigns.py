@@ -90,7 +90,7 @@ def test_a_campaign_whose_workers_are_killed_sends_nobody_two_mails_and_settles_
         return len(server.accepted) >= RECIPIENTS * share
 
     start_worker = partial(
-        worker, stack.folder, queues="email_bulk,default,dead_letter", concurrency=PROCESSES
+        worker, stack.folder, queues="default,dead_letter,email_bulk", concurrency=PROCESSES
     )
     with relay(stack.folder):
         for number in range(KILLS):

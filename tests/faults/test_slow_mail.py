@@ -49,7 +49,7 @@ def settled(ids: list[str]) -> list[str]:
 def test_another_job_of_the_same_process_need_not_wait_for_all_mails(
     stack: Stack, server: SmtpServer
 ) -> None:
-    with stack.running(queues="email_bulk,default"):
+    with stack.running(queues="default,email_bulk"):
         ids = send_newsletter()
         eventually(lambda: server.accepted, within=30)
         stack.ended(stack.send())

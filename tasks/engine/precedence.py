@@ -1,0 +1,25 @@
+"""One mail before a newsletter, also on RabbitMQ.
+
+A worker serves its queues in the order of `--queues`. Redis is asked for them in that order. RabbitMQ has no order
+among queues: it draws lots each time a process is free, and a reset link might wait behind one bundle of mails after
+another. So a message of many jobs goes back, and lots are drawn again, while a queue named earlier has something.
+"""
+
+from typing import Any
+
+from tasks.engine.job import JOBS
+
+
+def gives_way(message: Any, consumer: Any) -> bool:
+    """Whether the message, a bundle's, is not to be begun now. `consumer` is Celery's; asks RabbitMQ, nobody else."""
+    if consumer.connection.transport.driver_type != "amqp" or JOBS[message.headers["task"]].batch_size == 1:
+        return False
+    queues = [*consumer.app.amqp.queues.consume_from]
+    own = message.delivery_info["routing_key"]
+    earlier = queues[: queues.index(own)] if own in queues else []
+    return any(_waiting(consumer, queue) for queue in earlier if consumer.task_consumer.consuming_from(queue))
+
+
+def _waiting(consumer: Any, queue: str) -> int:
+    """How many messages nobody holds. A passive declaration creates nothing."""
+    return int(consumer.task_consumer.channel.queue_declare(queue=queue, passive=True).message_count)
