@@ -4,7 +4,9 @@ import os
 import secrets
 from typing import Any
 
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_process_init
+
+from db.engine import keep_connections
 
 _identity = f"process@{os.uname().nodename}:{secrets.token_hex(4)}"
 
@@ -18,3 +20,8 @@ def worker_id() -> str:
 def _name_worker(sender: str | None = None, **_signal: Any) -> None:
     global _identity
     _identity = f"{sender or 'worker'}:{secrets.token_hex(4)}"[:120]
+
+
+@worker_process_init.connect
+def _keep_connections(**_signal: Any) -> None:
+    keep_connections()

@@ -34,6 +34,23 @@ def test_a_job_over_its_soft_limit_ends_by_itself_and_is_retried(stack: Stack) -
     assert stack.outcomes(job_id) == ["timed_out", "timed_out"]
 
 
+@pytest.mark.parametrize(
+    ("any_broker", "database"), [pytest.param("valkey", "postgresql", id="valkey-postgresql")], indirect=True
+)
+def test_a_soft_limit_that_strikes_while_the_database_is_asked_leaves_the_child_fit_for_work(
+    stack: Stack,
+) -> None:
+    with stack.running() as its_worker:
+        job_id = stack.send_impatient("ask", seconds=30)
+        stack.begun(job_id)
+        before = its_worker.children()
+        row = stack.ended(job_id)
+        assert stack.ended(stack.send(), within=10).state == "succeeded"
+        assert its_worker.children() == before
+    assert (row.state, row.error_code, row.attempts, row.losses) == ("dead", "time_limit", 2, 0)
+    assert stack.outcomes(job_id) == ["timed_out", "timed_out"]
+
+
 @pytest.mark.parametrize("failures", [1, 3])
 def test_a_transient_failure_waits_and_tries_again_without_a_worker_meanwhile(
     stack: Stack, failures: int

@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text
+
+from db.engine import autocommit
 from services.errors import Permanent, Transient
 from tasks import app
 from tasks.engine import Payload, Run, job
@@ -76,12 +79,16 @@ def scripted(script: Script, run: Run) -> dict[str, Any]:
     name="tests.impatient",
 )
 def impatient(script: Script, run: Run) -> None:
-    """Take `seconds`; told to stall, ignore the soft limit as well."""
+    """Take `seconds`; told to stall, ignore the soft limit as well; told to ask, wait for PostgreSQL's answer."""
     note(script, run, "start")
-    if script.act == "stall":
-        _stall(script.seconds)
-    else:
-        time.sleep(script.seconds)
+    match script.act:
+        case "stall":
+            _stall(script.seconds)
+        case "ask":
+            with autocommit(durable=False) as connection:
+                connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": script.seconds})
+        case _:
+            time.sleep(script.seconds)
     note(script, run, "effect")
 
 
