@@ -6,6 +6,7 @@ parser and its printer are used as they are.
 """
 
 import datetime
+import os
 import selectors
 import signal
 import socket
@@ -40,6 +41,7 @@ class Supervisor:
         self._programs: dict[Program, bool] = {}  # True: others need it, so it stops after them
         self._colours = get_colours()
         self._colour_of: dict[str, Any] = {}
+        self._output = output
         self._printer: Printer | None = Printer(output, width=len("worker_images"))
         self._held: list[tuple[str, str]] | None = []
         self._stop_requests = 0
@@ -136,6 +138,10 @@ class Supervisor:
         except OSError:
             self._printer = None
             self._stop_requests += 1
+            # What could not be written waits in a buffer, and would fail again whenever somebody prints and when
+            # Python flushes it at the end (exit code 120).
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), self._output.fileno())
 
     def stop(self) -> None:
         """End all programs, the needed ones last; a further Ctrl-C kills what is left at once."""

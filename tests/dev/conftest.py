@@ -28,6 +28,7 @@ try:
         all_of_them.speak_up()
         all_of_them.watch()
 except StopRequested:
+    print("everything has stopped", flush=True)
     sys.exit(0)
 except (CannotStart, ProgramFailed) as reason:
     print(reason, file=sys.stderr)
@@ -43,6 +44,8 @@ class Runner:
         self.process = subprocess.Popen(
             [sys.executable, "-c", RUNNER, json.dumps(list(programs)), str(grace)],
             cwd=ROOT,
+            # Buffered, as it is for most people.
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
