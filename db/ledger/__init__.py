@@ -18,7 +18,7 @@ from db.ledger.groups import Group, discard_some, open_group, replay_some
 from db.ledger.keys import Earlier, bind, reserve, take_once
 from db.ledger.letters import Letter, Rewritten, audit, discard, open_letter, replay, resolve
 from db.ledger.outcome import Failure, bury, finish, finish_many, lose, park, release, stop
-from db.ledger.overdue import Due, mark_published, take_overdue
+from db.ledger.overdue import Due, mark_published, next_due, take_overdue
 from db.ledger.pauses import Pause, pause, pauses, put_back, resume
 from db.ledger.pressure import Pressure, count_refused, pressure, refused
 from db.ledger.reconcile import missing, publish_again, still_held
@@ -87,6 +87,7 @@ __all__ = [
     "lose",
     "mark_published",
     "missing",
+    "next_due",
     "open_batch",
     "open_group",
     "open_letter",

@@ -58,6 +58,14 @@ def take_overdue(connection: Connection, *, limit: int) -> list[Due]:
     return sorted((Due(*row) for row in taken), key=lambda job: job.id)
 
 
+def next_due(connection: Connection) -> timedelta | None:
+    """How long until the next unfinished job is due; None when none is going to be."""
+    row = connection.execute(
+        select(jobs.c.due_at, now()).where(jobs.c.due_at > now()).order_by(jobs.c.due_at).limit(1)
+    ).one_or_none()
+    return None if row is None else row[0] - row[1]
+
+
 def mark_published(connection: Connection, job_ids: Sequence[str]) -> None:
     """The broker has these messages. A job that a worker was faster to take is left alone, also when it is queued
     again by now: then it is due, and its message is gone.

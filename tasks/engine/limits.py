@@ -3,9 +3,9 @@
 In Redis, per key, stand two short records. *Turns* are what was given out: with N per window, a new one comes no
 earlier than a window after the N-th last, and a job whose turn lies ahead is parked until then, holding no worker
 and asking nobody. *Starts* are what really happened, and they decide: whoever comes starts only if fewer than N did
-within the last window. Turns are a little more than a window apart (GRACE), because the relay looks twice a second;
-so a job that is not later than that finds its turn free. One that is late by more than a window, after a pause say,
-gets another turn, so that what has piled up does not come at once.
+within the last window. Turns are a little more than a window apart, because a job comes a moment after its turn (the
+relay publishes it then); one that is no later than that finds its turn free. One that is late by more than a window,
+after a pause say, gets another turn, so that what has piled up does not come at once.
 
 A job may weigh more than one; N is then a weight. Each entry is scored by the weight of all entries up to and with it,
 so the one that holds the N-th last unit is found by its score, whatever the single ones weigh.
@@ -102,16 +102,18 @@ class Limit:
     rate: Rate | None
 
     @property
-    def grace(self) -> timedelta:
-        """How much further than a window turns are apart."""
-        if self.rate is None:
-            return timedelta()
-        return max(timedelta(seconds=0.75), min(timedelta(seconds=2), self.rate.per / 10))
-
-    @property
     def margin(self) -> timedelta:
         """How much further than a window starts are apart: a body begins a claim later than its reservation."""
-        return self.grace / 4
+        return self._share(at_least=timedelta(seconds=0.2))
+
+    @property
+    def grace(self) -> timedelta:
+        """How late a job may come to its turn without moving those behind it."""
+        return self._share(at_least=timedelta(seconds=0.1))
+
+    def _share(self, *, at_least: timedelta) -> timedelta:
+        # Of a short window each moment costs starts; in a long one half a second is nothing.
+        return max(at_least, min(timedelta(seconds=0.5), self.rate.per / 100)) if self.rate else timedelta()
 
     def check(self, weight: int) -> None:
         """Raises TooHeavy for a weight that no window can hold."""
@@ -125,7 +127,7 @@ class Limit:
         """
         self.check(weight)
         limit, window = (self.rate.limit, self.rate.per + self.margin) if self.rate else (0, timedelta())
-        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(self.grace - self.margin), weight]
+        arguments: list[str | int] = [job_id, limit, _ms(window), _ms(self.grace), weight]
         try:
             wait_ms = _scripts().reserve(keys=_keys(self.key), args=arguments)
         except redis.RedisError as error:

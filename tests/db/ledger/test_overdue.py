@@ -128,6 +128,22 @@ def test_what_is_taken_tells_where_it_goes() -> None:
         ]
 
 
+def test_the_next_one_due_is_the_earliest_of_those_that_are_not_yet() -> None:
+    assert next_due() is None
+    pass_time(add_job())
+    assert next_due() is None
+    add_job(run_at=datetime.now(UTC) + timedelta(hours=2))
+    add_job(run_at=datetime.now(UTC) + timedelta(hours=1))
+    wait = next_due()
+    assert wait is not None
+    assert timedelta(minutes=59) < wait < timedelta(minutes=61)
+
+
+def next_due() -> timedelta | None:
+    with transaction() as connection:
+        return ledger.next_due(connection)
+
+
 def test_relays_at_once_never_take_the_same_job() -> None:
     with transaction() as connection:
         new = ledger.NewJob("tests.scripted", "default", {}, 1, created_by="token:1")
