@@ -56,18 +56,8 @@ def reading_engine() -> Engine:
 def build_engine(url: str, use: Use = Use.TRANSACTIONS, *, hurried: bool = False) -> Engine:
     """A new engine with this project's rules for `use`; the caller disposes of it."""
     if make_url(url).get_backend_name() == "sqlite":
-        engine = _build_sqlite(url, use, STATEMENT_S if hurried else _SQLITE_BUSY_S)
-    else:
-        engine = _build_postgresql(url, use, hurried)
-    event.listen(engine, "handle_error", _give_up_what_was_interrupted)
-    return engine
-
-
-def _give_up_what_was_interrupted(context: ExceptionContext) -> None:
-    # A time limit, say, raised by a signal's handler. psycopg's connection still waits for the answer, would refuse
-    # every statement from then on, and SQLAlchemy would keep it.
-    if not isinstance(context.original_exception, context.dialect.loaded_dbapi.Error):
-        context.is_disconnect, context.invalidate_pool_on_disconnect = True, False
+        return _build_sqlite(url, use, STATEMENT_S if hurried else _SQLITE_BUSY_S)
+    return _build_postgresql(url, use, hurried)
 
 
 def _build_postgresql(url: str, use: Use, hurried: bool) -> Engine:
@@ -87,6 +77,7 @@ def _build_postgresql(url: str, use: Use, hurried: bool) -> Engine:
         isolation_level="READ COMMITTED" if use is Use.TRANSACTIONS else "AUTOCOMMIT",
         connect_args={**_POSTGRESQL_TIMEOUTS, "options": " ".join(options)},
     )
+    event.listen(engine, "handle_error", _give_up_what_was_interrupted)
     if hurried:
 
         @event.listens_for(engine, "do_connect")
@@ -94,6 +85,14 @@ def _build_postgresql(url: str, use: Use, hurried: bool) -> Engine:
             return ImpatientConnection.connect(*words, **options)
 
     return engine
+
+
+def _give_up_what_was_interrupted(context: ExceptionContext) -> None:
+    # A time limit, say, raised by a signal's handler. psycopg's connection still waits for the answer, would refuse
+    # every statement from then on, and SQLAlchemy would keep it. (Not on SQLite: there it would close the connection
+    # and forget the cursor, whose half-done statement keeps the lock.)
+    if not isinstance(context.original_exception, context.dialect.loaded_dbapi.Error):
+        context.is_disconnect, context.invalidate_pool_on_disconnect = True, False
 
 
 def hurry() -> None:

@@ -50,7 +50,7 @@ def run(stack: Stack) -> None:
         start_services(supervisor, stack)
         start_processes(supervisor, stack)
         supervisor.speak_up()
-        print(summary(stack), flush=True)
+        supervisor.show(summary(stack))
         supervisor.watch()
 
 

@@ -11,8 +11,8 @@ import selectors
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self, TextIO
@@ -125,6 +125,11 @@ class Supervisor:
         while True:
             self._look(None)
 
+    def show(self, text: str) -> None:
+        """Print the text as it stands. A terminal that is gone counts as a wish to stop."""
+        with self._terminal():
+            print(text, file=self._output, flush=True)
+
     def say(self, text: str, name: str = "") -> None:
         """Print lines in our own name. A terminal that is gone counts as a wish to stop."""
         if self._printer is None:
@@ -133,15 +138,8 @@ class Supervisor:
             self._colour_of[name] = next(self._colours)
         now = datetime.datetime.now().astimezone()
         colour = self._colour_of.get(name)
-        try:
+        with self._terminal():
             self._printer.write(Message("line", text, now, name or "run", colour))
-        except OSError:
-            self._printer = None
-            self._stop_requests += 1
-            # What could not be written waits in a buffer, and would fail again whenever somebody prints and when
-            # Python flushes it at the end (exit code 120).
-            with open(os.devnull, "w") as nowhere:
-                os.dup2(nowhere.fileno(), self._output.fileno())
 
     def stop(self) -> None:
         """End all programs, the needed ones last; a further Ctrl-C kills what is left at once."""
@@ -159,6 +157,20 @@ class Supervisor:
                 if program.returncode is None:
                     self.say(f"{program.name} did not end by itself and is killed")
                 self._forget(program)
+
+    @contextmanager
+    def _terminal(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._printer = None
+            self._stop_requests += 1
+            # What could not be written waits in a buffer, and would fail again whenever somebody prints and when
+            # Python flushes it at the end (exit code 120).
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), self._output.fileno())
+            with suppress(BlockingIOError):
+                self._bell_rope.send(b".")
 
     def _look(self, timeout: float | None, *, expected: Program | None = None) -> None:
         self._pass_on(timeout)

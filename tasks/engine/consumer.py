@@ -23,6 +23,11 @@ class Consumer(CeleryConsumer):
 
     _accept: Callable[[Any], Any]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # As in `--queues`; a queue that is cancelled and added again by remote control would come last in Celery's.
+        self.order = [*self.app.amqp.queues.consume_from]
+
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
         """Celery's handler behind a look at the message."""
         self._accept = super().create_task_handler(*args, **options)

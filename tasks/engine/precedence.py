@@ -7,19 +7,28 @@ another. So a message of many jobs goes back, and lots are drawn again, while a 
 
 from typing import Any
 
+from amqp.exceptions import ChannelError, RecoverableConnectionError
+
 from tasks.engine.job import JOBS
 
 
 def gives_way(message: Any, consumer: Any) -> bool:
-    """Whether the message, a bundle's, is not to be begun now. `consumer` is Celery's; asks RabbitMQ, nobody else."""
+    """Whether the message, a bundle's, is not to be begun now. `consumer` is ours; asks RabbitMQ, nobody else.
+
+    Raises RecoverableConnectionError when RabbitMQ does not answer; Celery connects anew then.
+    """
     if consumer.connection.transport.driver_type != "amqp" or JOBS[message.headers["task"]].batch_size == 1:
         return False
-    queues = [*consumer.app.amqp.queues.consume_from]
     own = message.delivery_info["routing_key"]
-    earlier = queues[: queues.index(own)] if own in queues else []
+    earlier = consumer.order[: consumer.order.index(own)] if own in consumer.order else []
     return any(_waiting(consumer, queue) for queue in earlier if consumer.task_consumer.consuming_from(queue))
 
 
 def _waiting(consumer: Any, queue: str) -> int:
     """How many messages nobody holds. A passive declaration creates nothing."""
-    return int(consumer.task_consumer.channel.queue_declare(queue=queue, passive=True).message_count)
+    try:
+        return int(consumer.task_consumer.channel.queue_declare(queue=queue, passive=True).message_count)
+    except (ChannelError, TimeoutError) as error:
+        # Somebody deleted the queue, which would end the worker; or a silence, which kombu would pass over, and the
+        # message would be forgotten while the broker counts it as ours.
+        raise RecoverableConnectionError(f"{queue}: {type(error).__name__}") from error

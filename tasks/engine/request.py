@@ -1,5 +1,7 @@
 """How Celery's parent process tells us that a child is gone."""
 
+import os
+import signal
 from contextlib import suppress
 from typing import Any
 
@@ -22,8 +24,10 @@ class JobRequest(Request):
     """Celery's request, reporting a lost child and a hard time limit to the ledger before the message goes."""
 
     def on_timeout(self, soft: bool, timeout: float) -> None:
-        """The hard limit has killed the child: that start is a failure like any other."""
+        """The hard limit ends the child: that start is a failure like any other."""
         if not soft:
+            # Celery would do it after this. But the ledger waits for SQLite's write lock, which the child may hold.
+            self._kill_child()
             self._settle(TimeLimitExceeded(timeout))
         super().on_timeout(soft, timeout)
 
@@ -52,6 +56,16 @@ class JobRequest(Request):
             with suppress(ledger.LeaseLost), transaction() as connection:
                 if start.job_id not in unbegun:
                     ledger.release(connection, start)
+
+    def _kill_child(self) -> None:
+        if self.worker_pid is None:
+            return
+        pid = int(self.worker_pid)
+        with suppress(ProcessLookupError):
+            if os.getpgid(pid) == pid:
+                os.killpg(pid, signal.SIGKILL)
+            else:
+                os.kill(pid, signal.SIGKILL)
 
     def _settle(self, error: Exception) -> None:
         try:

@@ -1,10 +1,12 @@
 """What an error means for its job. The decision only; `settle` carries it out."""
 
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
 from celery.exceptions import SoftTimeLimitExceeded, TimeLimitExceeded
+from sqlalchemy.exc import SQLAlchemyError
 
 from db.ledger import Failure, Letter, Start
 from services.errors import OutcomeUnknown, Permanent, SenderOutage, ServiceError, Throttled, Transient
@@ -61,6 +63,8 @@ Verdict = Park | Lose | Bury
 def judge(job: JobType[P], start: Start, error: BaseException) -> Verdict:
     """Decide by the error's kind and the job's declared policy."""
     policy = job.retry_policy
+    if isinstance(error, SQLAlchemyError):
+        error = _time_limit_behind(error) or error
     match error:
         case WorkerLost():
             failure = Failure("lost", "worker_lost", "The worker that ran this job was lost.")
@@ -99,6 +103,11 @@ def judge(job: JobType[P], start: Start, error: BaseException) -> Verdict:
             return _bury(job, start, _failure(error), "bug")
 
 
+def _time_limit_behind(error: SQLAlchemyError) -> BaseException | None:
+    """A soft limit that struck inside SQLAlchemy may come out as an error of its own."""
+    return next((cause for cause in _chain(error) if isinstance(cause, SoftTimeLimitExceeded)), None)
+
+
 def _retry(job: JobType[P], start: Start, failure: Failure, delay: timedelta) -> Verdict:
     if start.failures >= job.retry_policy.max_retries:
         return _bury(job, start, failure, "retries_exhausted")
@@ -130,10 +139,15 @@ def _failure(error: BaseException) -> Failure:
 
 def _trace(error: BaseException) -> str:
     """Where in the code it happened, for the error and its causes; never the errors' own texts."""
-    parts = []
+    return "\nraised after\n".join(
+        f"{type(seen).__qualname__}\n{''.join(traceback.format_tb(seen.__traceback__))}"
+        for seen in _chain(error)
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it was raised after, as a traceback would show them."""
     seen: BaseException | None = error
     while seen is not None:
-        frames = "".join(traceback.format_tb(seen.__traceback__))
-        parts.append(f"{type(seen).__qualname__}\n{frames}")
+        yield seen
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    return "\nraised after\n".join(parts)

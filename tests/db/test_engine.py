@@ -1,16 +1,14 @@
 """Engines: not shared over a fork, two kinds of commit, and SQLite under many writers."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from db import ledger
@@ -18,29 +16,16 @@ from db.engine import (
     autocommit,
     dispose,
     get_engine,
-    keep_connections,
     reading,
     reading_engine,
     transaction,
 )
 from db.models import Job
-from tasks.engine.patience import until_database_answers
 from tests.support.databases import on_both_databases
 from tests.support.ledger import add_job, at_once
+from tests.support.processes import in_a_fork
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def in_a_fork(act: Callable[[], object]) -> int:
-    """Run `act` in a forked child and return its exit code: 0 if it answered something true."""
-    pid = os.fork()
-    if pid == 0:
-        code = 2
-        try:
-            code = 0 if act() else 1
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 @on_both_databases
@@ -183,87 +168,6 @@ def test_a_pooled_connection_that_the_server_closed_is_replaced_before_it_is_use
             text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = :pid"), {"pid": backend}
         )
     add_job()
-
-
-class Interrupted(Exception):
-    """What a signal's handler raises in the middle of a statement, as Celery does at a soft time limit."""
-
-
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-@pytest.mark.parametrize("begin", [autocommit, transaction])
-def test_a_statement_that_was_interrupted_spoils_none_of_those_that_follow(
-    database: str, begin: Callable[[], AbstractContextManager[Connection]]
-) -> None:
-    def interrupt(*_signal: object) -> None:
-        raise Interrupted
-
-    def ask() -> None:
-        with begin() as connection:
-            connection.execute(text("SELECT 1"))
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            connection.execute(text("SELECT pg_sleep(30)"))
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(Interrupted):
-            ask()
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    for answer in (1, 2, 3):
-        with begin() as connection:
-            assert connection.execute(text(f"SELECT {answer}")).scalar_one() == answer
-
-
-@on_both_databases
-def test_a_connection_that_is_kept_serves_one_statement_at_a_time(database: str) -> None:
-    keep_connections()
-    with autocommit() as first:
-        pass
-    with autocommit() as again, autocommit() as beside:
-        assert again is first
-        assert beside is not first
-        assert beside.execute(text("SELECT 1")).scalar_one() == again.execute(text("SELECT 1")).scalar_one()
-
-
-@on_both_databases
-def test_a_kept_connection_that_failed_is_not_used_again(database: str) -> None:
-    keep_connections()
-    with pytest.raises(ZeroDivisionError), autocommit() as failed:
-        raise ZeroDivisionError
-    with autocommit() as next_one:
-        assert next_one is not failed
-        assert next_one.execute(text("SELECT 1")).scalar_one() == 1
-
-
-@on_both_databases
-def test_a_fork_inherits_no_kept_connection(database: str) -> None:
-    keep_connections()
-    with autocommit() as kept:
-        kept.execute(text("SELECT 1"))
-
-    def act() -> bool:
-        with autocommit() as own:
-            return own is not kept and own.execute(text("SELECT 1")).scalar_one() == 1
-
-    assert in_a_fork(act) == 0
-    with autocommit() as still:
-        assert still is kept
-        assert still.execute(text("SELECT 1")).scalar_one() == 1
-
-
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_kept_connection_that_the_server_closed_costs_one_statement(database: str) -> None:
-    keep_connections()
-    with autocommit() as kept:
-        backend = _backend(kept)
-    with get_engine().connect() as killer:
-        killer.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
-    assert until_database_answers(_answer) == 1
-
-
-def _answer() -> int:
-    with autocommit() as connection:
-        return int(connection.execute(text("SELECT 1")).scalar_one())
 
 
 def test_a_database_that_is_not_there_is_refused_quickly(configure: Callable[..., object]) -> None:

@@ -26,6 +26,7 @@ try:
         for name, command, needed in programs:
             all_of_them.start(name, command, needed=needed)
         all_of_them.speak_up()
+        all_of_them.show("everything is ready")
         all_of_them.watch()
 except StopRequested:
     print("everything has stopped", flush=True)
@@ -39,18 +40,23 @@ except (CannotStart, ProgramFailed) as reason:
 class Runner:
     """A supervisor under test: its process, and everything it has printed so far."""
 
-    def __init__(self, programs: Sequence[tuple[str, list[str], bool]], grace: float) -> None:
+    def __init__(
+        self, programs: Sequence[tuple[str, list[str], bool]], grace: float, *, closed: bool = False
+    ) -> None:
         self.lines: list[str] = []
+        reader, writer = os.pipe()
+        os.close(reader)
         self.process = subprocess.Popen(
             [sys.executable, "-c", RUNNER, json.dumps(list(programs)), str(grace)],
             cwd=ROOT,
             # Buffered, as it is for most people.
             env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
-            stdout=subprocess.PIPE,
+            stdout=writer if closed else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
+        os.close(writer)
 
     def read_until(self, text: str) -> str:
         """The first further line that contains the text; fails the test at the end of the output."""
@@ -76,12 +82,17 @@ class Runner:
 
 @pytest.fixture
 def run() -> Iterator[Callable[..., Runner]]:
-    """Start a supervisor over `("name", "shell script")` pairs; a third True makes it a needed program."""
+    """Start a supervisor over `("name", "shell script")` pairs; a third True makes it a needed program.
+
+    With `closed`, nobody reads what it prints, from the beginning.
+    """
     started: list[Runner] = []
 
-    def start(*programs: tuple[str, str] | tuple[str, str, bool], grace: float = 20) -> Runner:
+    def start(
+        *programs: tuple[str, str] | tuple[str, str, bool], grace: float = 20, closed: bool = False
+    ) -> Runner:
         shells = [(name, ["sh", "-c", script], bool(rest)) for name, script, *rest in programs]
-        started.append(Runner(shells, grace))
+        started.append(Runner(shells, grace, closed=closed))
         return started[-1]
 
     yield start
@@ -89,8 +100,8 @@ def run() -> Iterator[Callable[..., Runner]]:
         if runner.process.poll() is None:
             runner.process.kill()
         runner.process.wait()
-        assert runner.process.stdout is not None
-        runner.process.stdout.close()
+        if runner.process.stdout is not None:
+            runner.process.stdout.close()
 
 
 @pytest.fixture

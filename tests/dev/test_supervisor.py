@@ -101,6 +101,10 @@ def test_each_line_names_its_program_and_the_last_unfinished_one_is_printed_too(
     assert [line.rpartition("| ")[2] for line in said] == ["first", "no newline"]
 
 
+def test_a_terminal_that_nobody_reads_from_the_beginning_stops_programs_that_say_nothing(run: Run) -> None:
+    assert run(("quiet", "sleep 300"), closed=True).process.wait(timeout=30) == 0
+
+
 def test_a_closed_terminal_stops_everything(run: Run, is_gone: IsGone) -> None:
     runner = run(("talker", "echo pid $$; while :; do echo still here; sleep 0.05; done"))
     pid = runner.number_after("pid")

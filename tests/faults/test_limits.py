@@ -21,6 +21,13 @@ def test_a_job_killed_by_its_hard_limit_is_retried_and_then_given_to_people(stac
     assert stack.count("effect", job_id) == 0
 
 
+def test_a_job_that_holds_the_databases_lock_is_killed_by_its_hard_limit_like_any_other(stack: Stack) -> None:
+    with stack.running():
+        job_id = stack.send_impatient("stall in a transaction", seconds=300)
+        row = stack.ended(job_id)
+    assert (row.state, row.error_code, row.attempts, row.losses) == ("dead", "time_limit", 2, 0)
+
+
 def test_a_job_over_its_soft_limit_ends_by_itself_and_is_retried(stack: Stack) -> None:
     with stack.running() as its_worker:
         before = None

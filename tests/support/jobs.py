@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from db.engine import autocommit
+from db.engine import autocommit, transaction
 from services.errors import Permanent, Transient
 from tasks import app
 from tasks.engine import Payload, Run, job
@@ -84,6 +84,9 @@ def impatient(script: Script, run: Run) -> None:
     match script.act:
         case "stall":
             _stall(script.seconds)
+        case "stall in a transaction":
+            with transaction():
+                _stall(script.seconds)
         case "ask":
             with autocommit(durable=False) as connection:
                 connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": script.seconds})

@@ -40,6 +40,18 @@ def eventually(
     return answer
 
 
+def in_a_fork(act: Callable[[], object]) -> int:
+    """Run `act` in a forked child and return its exit code: 0 if it answered something true."""
+    pid = os.fork()
+    if pid == 0:
+        code = 2
+        try:
+            code = 0 if act() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 class Process:
     """A program that runs in a process group of its own."""
 

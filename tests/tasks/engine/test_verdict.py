@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded, TimeLimitExceeded
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, StatementError
 
 from db.ledger import Start
 from services.errors import OutcomeUnknown, Permanent, SenderOutage, Transient
@@ -61,6 +61,16 @@ def test_what_may_work_later_waits_and_is_counted(error: Exception) -> None:
     assert isinstance(found, Park)
     assert found.charge
     assert found.delay == timedelta(seconds=1)
+
+
+def test_a_soft_limit_that_struck_inside_sqlalchemy_is_one_under_whatever_name() -> None:
+    error = StatementError("interrupted", "SELECT 1", {}, None)
+    error.__cause__ = SoftTimeLimitExceeded()
+    assert verdict(error) == verdict(SoftTimeLimitExceeded())
+    # What the job's own code makes of it is for that code to say.
+    refusal = Permanent("too large")
+    refusal.__context__ = SoftTimeLimitExceeded()
+    assert isinstance(verdict(refusal), Bury)
 
 
 @pytest.mark.parametrize("error", [Transient("later"), SoftTimeLimitExceeded(), TimeLimitExceeded(20)])
