@@ -21,6 +21,7 @@ from db.migrate import migrate
 from db.types import new_id
 from dev.services import valkey_answers, valkey_command
 from tasks.engine.celery import app
+from tasks.engine.publisher import publisher
 from tests.support.processes import Process, eventually
 
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
@@ -92,7 +93,8 @@ class Stage:
 
 @contextmanager
 def stage() -> Iterator[Stage]:
-    """A stage that is gone afterwards."""
+    """A stage that is gone afterwards, and with it what this process knows of its broker."""
+    before = dict(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     port = free_port()
     server = subprocess.Popen(valkey_command(port, folder / "valkey"))
@@ -100,6 +102,9 @@ def stage() -> Iterator[Stage]:
         eventually(lambda: valkey_answers(port))
         yield Stage(folder, f"redis://127.0.0.1:{port}/0")
     finally:
+        publisher().close()
+        os.environ.clear()
+        os.environ.update(before)
         server.terminate()
         server.wait()
         _drop_postgresql()
