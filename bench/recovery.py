@@ -6,8 +6,8 @@ import time
 import redis
 from sqlalchemy import func, select
 
-from bench.drain import enqueue
-from bench.stage import Row, Stage, postgresql_answers
+from bench.drain import ROUNDS, enqueue
+from bench.stage import Row, Stage, median, postgresql_answers
 from db.engine import reading
 from db.models import Job
 from tests.support.processes import Process, eventually
@@ -25,6 +25,11 @@ def measure(stage: Stage) -> list[Row]:
 
 
 def _publishing(stage: Stage, database: str) -> Row:
+    rate = median([_published_per_s(stage, database) for _ in range(ROUNDS)])
+    return Row(f"relay publishes overdue jobs on {database}, per s", f"{rate:,.0f}", wanted="5,000")
+
+
+def _published_per_s(stage: Stage, database: str) -> float:
     stage.use(database)
     from bench.noop_ledger import Nothing, noop
     from tasks.engine import unit_of_work
@@ -35,11 +40,7 @@ def _publishing(stage: Stage, database: str) -> Row:
     relay, began = Relay(), time.perf_counter()
     while relay.tick():
         pass
-    return Row(
-        f"relay publishes overdue jobs on {database}, per s",
-        f"{FLUSHED / (time.perf_counter() - began):,.0f}",
-        wanted="5,000",
-    )
+    return FLUSHED / (time.perf_counter() - began)
 
 
 def _flushed(stage: Stage, database: str) -> Row:
