@@ -93,7 +93,7 @@ class Stage:
 
 @contextmanager
 def stage() -> Iterator[Stage]:
-    """A stage that is gone afterwards, and with it what this process knows of its broker."""
+    """A stage that is gone afterwards, and with it this process's connection to its broker and its environment."""
     before = dict(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     port = free_port()
@@ -102,11 +102,11 @@ def stage() -> Iterator[Stage]:
         eventually(lambda: valkey_answers(port))
         yield Stage(folder, f"redis://127.0.0.1:{port}/0")
     finally:
-        publisher().close()
         os.environ.clear()
         os.environ.update(before)
         server.terminate()
         server.wait()
+        publisher().close()
         _drop_postgresql()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -88,9 +88,10 @@ def _build_postgresql(url: str, use: Use, hurried: bool) -> Engine:
 
 
 def _give_up_what_was_interrupted(context: ExceptionContext) -> None:
-    # A time limit, say, raised by a signal's handler. psycopg's connection still waits for the answer, would refuse
-    # every statement from then on, and SQLAlchemy would keep it. (Not on SQLite: there it would close the connection
-    # and forget the cursor, whose half-done statement keeps the lock.)
+    # An error that is not the driver's came from outside, as a time limit does that a signal's handler raises. The
+    # statement may still be running; psycopg would refuse all later ones on this connection, and SQLAlchemy's pool
+    # would keep it. Not on SQLite: SQLAlchemy would close the connection but keep the cursor, whose half-done statement
+    # holds the lock.
     if not isinstance(context.original_exception, context.dialect.loaded_dbapi.Error):
         context.is_disconnect, context.invalidate_pool_on_disconnect = True, False
 
@@ -104,8 +105,8 @@ def hurry() -> None:
 def keep_connections() -> None:
     """Let `autocommit` keep one connection of each kind at hand.
 
-    For a process that asks all the time: taking it from its pool and returning it costs about as much as a statement on
-    SQLite.
+    For a process that asks all the time: taking a connection from the pool and returning it costs about as much as a
+    statement on SQLite. What is kept stays open until `dispose`, or until an error.
     """
     global _keeping
     _keeping = True
@@ -132,12 +133,12 @@ def takes_writes() -> bool:
 def autocommit(*, durable: bool = True) -> Iterator[Connection]:
     """A connection on which each statement is its own transaction: a third cheaper than BEGIN … COMMIT."""
     engine = _engine(get_settings().database_url, Use.STATEMENTS if durable else Use.RELAXED)
-    # Nobody else finds it while it is in use.
+    # Out of the dict while in use, so that a nested block or another thread gets one of its own.
     connection = _kept.pop(engine, None) or engine.connect()
     try:
         yield connection
     except BaseException:
-        # The pool knows what to do with one that has failed.
+        # Its pool finds out whether it is still good.
         connection.close()
         raise
     if not _keeping or _kept.setdefault(engine, connection) is not connection:

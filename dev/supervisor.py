@@ -127,7 +127,7 @@ class Supervisor:
 
     def show(self, text: str) -> None:
         """Print the text as it stands. A terminal that is gone counts as a wish to stop."""
-        with self._terminal():
+        with self._noticing_a_lost_terminal():
             print(text, file=self._output, flush=True)
 
     def say(self, text: str, name: str = "") -> None:
@@ -138,7 +138,7 @@ class Supervisor:
             self._colour_of[name] = next(self._colours)
         now = datetime.datetime.now().astimezone()
         colour = self._colour_of.get(name)
-        with self._terminal():
+        with self._noticing_a_lost_terminal():
             self._printer.write(Message("line", text, now, name or "run", colour))
 
     def stop(self) -> None:
@@ -159,14 +159,14 @@ class Supervisor:
                 self._forget(program)
 
     @contextmanager
-    def _terminal(self) -> Iterator[None]:
+    def _noticing_a_lost_terminal(self) -> Iterator[None]:
         try:
             yield
         except OSError:
             self._printer = None
             self._stop_requests += 1
-            # What could not be written waits in a buffer, and would fail again whenever somebody prints and when
-            # Python flushes it at the end (exit code 120).
+            # What could not be written waits in a buffer, and would fail again at each print, and when Python flushes
+            # it at its end (exit code 120).
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), self._output.fileno())
             with suppress(BlockingIOError):

@@ -8,7 +8,7 @@ from db.engine import reading
 from db.models import Job, PausedQueue
 from db.models.jobs import State
 
-# The relay looks twice a second; a job that is overdue for longer has no relay.
+# The relay looks at least twice a second; a job that is overdue for much longer has no relay.
 LATE = timedelta(seconds=10)
 
 

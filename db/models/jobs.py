@@ -45,7 +45,7 @@ class Batch(Base):
     completed_at: Mapped[datetime | None]
 
     __table_args__ = (
-        # What the relay asks twice a second: the batches that somebody waits for.
+        # What the relay asks at every look: the batches that somebody waits for.
         Index("ix_batches_awaited", "id", sqlite_where=_AWAITED, postgresql_where=_AWAITED),
     )
 

@@ -25,8 +25,8 @@ class Consumer(CeleryConsumer):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # As in `--queues`; a queue that is cancelled and added again by remote control would come last in Celery's.
-        self.order = [*self.app.amqp.queues.consume_from]
+        # As in `--queues`. Celery's own list puts a queue last that remote control cancelled and added again.
+        self.queue_order = [*self.app.amqp.queues.consume_from]
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
         """Celery's handler behind a look at the message."""

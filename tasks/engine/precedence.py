@@ -1,8 +1,9 @@
 """One mail before a newsletter, also on RabbitMQ.
 
-A worker serves its queues in the order of `--queues`. Redis is asked for them in that order. RabbitMQ has no order
-among queues: it draws lots each time a process is free, and a reset link might wait behind one bundle of mails after
-another. So a message of many jobs goes back, and lots are drawn again, while a queue named earlier has something.
+A worker serves its queues in the order of `--queues`. Redis is asked for them in that order, within each priority.
+RabbitMQ has no order among queues: it draws lots each time a process is free, and a reset link might wait behind one
+bundle of mails after another. So a message of the bulk lane goes back, and lots are drawn again, while a queue named
+earlier has something.
 """
 
 from typing import Any
@@ -13,14 +14,15 @@ from tasks.engine.job import JOBS
 
 
 def gives_way(message: Any, consumer: Any) -> bool:
-    """Whether the message, a bundle's, is not to be begun now. `consumer` is ours; asks RabbitMQ, nobody else.
+    """Whether a message of the bulk lane has to go back. Never but on RabbitMQ, which is asked what waits.
 
-    Raises RecoverableConnectionError when RabbitMQ does not answer; Celery connects anew then.
+    `consumer` is our `Consumer`. Raises RecoverableConnectionError when RabbitMQ does not answer; Celery connects anew
+    then.
     """
     if consumer.connection.transport.driver_type != "amqp" or JOBS[message.headers["task"]].batch_size == 1:
         return False
     own = message.delivery_info["routing_key"]
-    earlier = consumer.order[: consumer.order.index(own)] if own in consumer.order else []
+    earlier = consumer.queue_order[: consumer.queue_order.index(own)] if own in consumer.queue_order else []
     return any(_waiting(consumer, queue) for queue in earlier if consumer.task_consumer.consuming_from(queue))
 
 

@@ -18,9 +18,9 @@ from tasks.engine.wake import Bell
 
 log = structlog.get_logger()
 
-# It looks at least so often, for what nobody rang about; and not more often, so that what is due at about the same
-# time travels together.
+# For what nobody rang about, and what no `due_at` foretells: a batch that is complete.
 LONGEST_SLEEP_S = 0.5
+# What is due at about the same time travels together.
 SHORTEST_SLEEP_S = 0.02
 _BATCH = 500
 # Not a request that a person waits for: a slow broker may take this long.
@@ -45,7 +45,8 @@ class Relay:
         log.info("relay.started")
         look_at = time.monotonic()
         while not self._stopping:
-            # Asked before the look, so that nothing comes due unseen between the two.
+            # Asked before the look, so that nothing comes due unseen between the two: a job under a limit is to be
+            # published when its turn comes.
             wake_at = until_database_answers(_next_due_at)
             busy = until_database_answers(self.tick)
             if time.monotonic() >= look_at:
@@ -77,8 +78,8 @@ class Relay:
 
 
 def sleep_s(until_due_s: float) -> float:
-    """Until the next job is due: one under a limit is published when its turn comes, not at the next look."""
-    # A millisecond more than that: SQLite's clock knows no smaller ones.
+    """How long to sleep when the next job is due in so many seconds."""
+    # And a millisecond, because SQLite's clock counts whole ones.
     return min(LONGEST_SLEEP_S, max(SHORTEST_SLEEP_S, until_due_s + 0.001))
 
 

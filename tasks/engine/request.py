@@ -26,7 +26,8 @@ class JobRequest(Request):
     def on_timeout(self, soft: bool, timeout: float) -> None:
         """The hard limit ends the child: that start is a failure like any other."""
         if not soft:
-            # Celery would do it after this. But the ledger waits for SQLite's write lock, which the child may hold.
+            # Celery does it too, but after this, and the ledger would wait for SQLite's write lock, which the child
+            # may hold.
             self._kill_child()
             self._settle(TimeLimitExceeded(timeout))
         super().on_timeout(soft, timeout)
@@ -58,9 +59,11 @@ class JobRequest(Request):
                     ledger.release(connection, start)
 
     def _kill_child(self) -> None:
-        if self.worker_pid is None:
+        """With whatever it has started, if it leads a group, as billiard does; at once, for a TERM could be ignored."""
+        pid = int(self.worker_pid or 0)
+        # Pools without child processes name this one.
+        if pid in (0, os.getpid()):
             return
-        pid = int(self.worker_pid)
         with suppress(ProcessLookupError):
             if os.getpgid(pid) == pid:
                 os.killpg(pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""A tap on the relay's shoulder: an enqueuing process on the same machine need not wait for its next tick.
+"""A tap on the relay's shoulder: an enqueuing process on the same machine need not wait for its next look.
 
 Each relay listens on a datagram socket in a folder; a tap that nobody hears costs nothing, because the
-relay looks by itself twice a second.
+relay looks by itself at least twice a second.
 """
 
 import os

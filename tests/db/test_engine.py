@@ -12,14 +12,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from db import ledger
-from db.engine import (
-    autocommit,
-    dispose,
-    get_engine,
-    reading,
-    reading_engine,
-    transaction,
-)
+from db.engine import autocommit, dispose, get_engine, reading, reading_engine, transaction
 from db.models import Job
 from tests.support.databases import on_both_databases
 from tests.support.ledger import add_job, at_once

@@ -44,19 +44,19 @@ class Runner:
         self, programs: Sequence[tuple[str, list[str], bool]], grace: float, *, closed: bool = False
     ) -> None:
         self.lines: list[str] = []
-        reader, writer = os.pipe()
+        reader, unread = os.pipe()
         os.close(reader)
         self.process = subprocess.Popen(
             [sys.executable, "-c", RUNNER, json.dumps(list(programs)), str(grace)],
             cwd=ROOT,
             # Buffered, as it is for most people.
             env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
-            stdout=writer if closed else subprocess.PIPE,
+            stdout=unread if closed else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
-        os.close(writer)
+        os.close(unread)
 
     def read_until(self, text: str) -> str:
         """The first further line that contains the text; fails the test at the end of the output."""

@@ -101,7 +101,7 @@ def test_each_line_names_its_program_and_the_last_unfinished_one_is_printed_too(
     assert [line.rpartition("| ")[2] for line in said] == ["first", "no newline"]
 
 
-def test_a_terminal_that_nobody_reads_from_the_beginning_stops_programs_that_say_nothing(run: Run) -> None:
+def test_programs_that_say_nothing_stop_too_when_nobody_reads_the_terminal(run: Run) -> None:
     assert run(("quiet", "sleep 300"), closed=True).process.wait(timeout=30) == 0
 
 

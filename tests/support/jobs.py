@@ -79,7 +79,8 @@ def scripted(script: Script, run: Run) -> dict[str, Any]:
     name="tests.impatient",
 )
 def impatient(script: Script, run: Run) -> None:
-    """Take `seconds`; told to stall, ignore the soft limit as well; told to ask, wait for PostgreSQL's answer."""
+    """Take `seconds`. Told to stall, ignore the soft limit (in a transaction: holding SQLite's write lock); told to ask,
+    wait for PostgreSQL."""
     note(script, run, "start")
     match script.act:
         case "stall":

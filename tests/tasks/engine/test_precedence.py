@@ -1,4 +1,4 @@
-"""When a bundle's message goes back on RabbitMQ. What that means for a newsletter, `tests/faults` shows."""
+"""When a message of the bulk lane goes back on RabbitMQ. What that means for a newsletter, `tests/faults` shows."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ class Broker:
 
     waiting: dict[str, int | Exception]
     driver: str = "amqp"
-    order: list[str] = field(default_factory=lambda: ["email", "default", "email_bulk", "images"])
+    queue_order: list[str] = field(default_factory=lambda: ["email", "default", "email_bulk", "images"])
     cancelled: str = ""
     asked: list[str] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ def test_a_queue_that_this_worker_no_longer_serves_does_not_hold_it_up() -> None
     assert not gives_way(MESSAGE, Broker({"email": 5, "default": 0}, cancelled="email"))
 
 
-def test_nobody_is_asked_on_redis_and_for_a_single_job() -> None:
+def test_nobody_is_asked_on_redis_nor_for_a_single_job() -> None:
     assert not gives_way(MESSAGE, Broker({}, driver="redis"))
     single = SimpleNamespace(
         headers={"task": "emails.send_email"}, delivery_info={"routing_key": "email_bulk"}
