@@ -1,7 +1,7 @@
 """Batches: jobs that were submitted together, and what comes after the last of them.
 
 Nothing is counted beside the rows, so nothing can be miscounted: a batch is complete when it has no unfinished job.
-The relay asks that of every batch that somebody waits for at every look, so no move of a job need think of it.
+At every look the relay asks that of each batch that somebody waits for, so no move of a job need think of it.
 """
 
 from dataclasses import asdict

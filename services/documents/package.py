@@ -26,6 +26,7 @@ def open_package(stream: BinaryIO) -> zipfile.ZipFile:
     try:
         package = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        # NotImplementedError is zipfile's word for a version or a compression that it does not know.
         raise DocumentBroken("the package is damaged or cut") from error
     members = package.infolist()
     if any(member.flag_bits & 0x1 for member in members):
@@ -55,6 +56,7 @@ def inflate(package: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     except KeyError as error:
         raise DocumentBroken("a part of the package is missing") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        # NotImplementedError as above.
         raise DocumentBroken("a part of the package is damaged") from error
 
 
